@@ -1,0 +1,58 @@
+//! What a caller of `QueryPeer` learns of a failure: one code for each next step.
+
+use datafusion::common::DataFusionError;
+use peerage_engine::{AssignmentError, chain};
+use tonic::Status;
+
+use crate::scan::ScanError;
+use crate::store::StoreError;
+
+/// A scan that was not begun, or not finished.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ScanRequestError {
+    /// The request cannot be understood.
+    #[error("bad scan request: {0}")]
+    BadRequest(String),
+    /// An assignment is not one.
+    #[error("bad assignment")]
+    Assignment(#[from] AssignmentError),
+    /// The peer works on as many scans as it may.
+    #[error("peer at its limit of {limit} scans; try again or ask another peer")]
+    Overloaded {
+        /// The limit.
+        limit: usize,
+    },
+    /// A partition could not be answered.
+    #[error("scan failed")]
+    Scan(#[from] ScanError),
+    /// The plan could not be built or run.
+    #[error("scan failed")]
+    Engine(#[from] DataFusionError),
+}
+
+/// Returns the status of an error, with all its causes in one line.
+pub(super) fn status(error: &ScanRequestError) -> Status {
+    let text = chain(error);
+    match error {
+        ScanRequestError::BadRequest(_) | ScanRequestError::Assignment(_) => {
+            Status::invalid_argument(text)
+        }
+        ScanRequestError::Overloaded { .. } => Status::resource_exhausted(text),
+        ScanRequestError::Scan(scan) => match scan {
+            ScanError::Corrupt { .. } | ScanError::Mismatch { .. } | ScanError::Decode { .. } => {
+                Status::data_loss(text)
+            }
+            ScanError::Store { source, .. } => store_status(source, text),
+        },
+        ScanRequestError::Engine(_) => Status::internal(text),
+    }
+}
+
+fn store_status(error: &StoreError, text: String) -> Status {
+    match error {
+        StoreError::UnknownStorage { .. } => Status::failed_precondition(text),
+        StoreError::Missing { .. } => Status::not_found(text),
+        StoreError::Unavailable { .. } | StoreError::Timeout { .. } => Status::unavailable(text),
+        StoreError::Checksum { .. } | StoreError::WrongLength { .. } => Status::data_loss(text),
+    }
+}
