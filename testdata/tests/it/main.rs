@@ -1,0 +1,3 @@
+//! The package's integration tests: the SQL scripts against the oracle.
+
+mod oracle;
