@@ -1,0 +1,155 @@
+//! The HTTP interface by the cases of `testdata/http`, and what no case can say.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use peerage_testdata::tables;
+use serde::Deserialize;
+
+use crate::cluster::{LoadedTables, TestCluster};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    from: Origin,
+    request: CaseRequest,
+    answer: CaseAnswer,
+}
+
+/// Where an expectation comes from; a case without an origin is not accepted.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Origin {
+    Recorded,
+    Source,
+    Ours,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseRequest {
+    method: String,
+    target: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseAnswer {
+    status: u16,
+    body: Option<String>,
+    #[serde(default)]
+    contains: Vec<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+async fn cluster() -> TestCluster {
+    let mut files = tables::checked_in();
+    files.retain(|table| table.schema == "nyc");
+    TestCluster::start(&Arc::new(LoadedTables::load(&files).await), "http", 2).await
+}
+
+/// Returns what is wrong with the answer to a case.
+async fn check(cluster: &TestCluster, case: &Case) -> Vec<String> {
+    let url = format!("http://{}{}", cluster.head, case.request.target);
+    let method = case.request.method.parse().expect("a method");
+    let mut request = reqwest::Client::new().request(method, url).body(case.request.body.clone());
+    for (name, value) in &case.request.headers {
+        request = request.header(name, value);
+    }
+    let response = request.send().await.expect("the head answers");
+    let mut wrong = Vec::new();
+    let status = response.status().as_u16();
+    if status != case.answer.status {
+        wrong.push(format!("status {status}, expected {}", case.answer.status));
+    }
+    for (name, expected) in &case.answer.headers {
+        let actual = response.headers().get(name).map(|value| value.to_str().expect("text"));
+        if actual != Some(expected) {
+            wrong.push(format!("header {name} is {actual:?}, expected {expected:?}"));
+        }
+    }
+    let body = response.text().await.expect("a whole answer");
+    if case.answer.body.as_ref().is_some_and(|expected| *expected != body) {
+        wrong.push(format!("body {body:?}, expected {:?}", case.answer.body));
+    }
+    let missing = case.answer.contains.iter().filter(|part| !body.contains(*part));
+    wrong.extend(missing.map(|part| format!("body {body:?} does not contain {part:?}")));
+    wrong.iter().map(|what| format!("{} ({:?}): {what}", case.name, case.from)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cases() {
+    let cluster = cluster().await;
+    let text = std::fs::read_to_string(peerage_testdata::path("http/interface.yaml")).expect("read");
+    let cases: Vec<Case> = serde_saphyr::from_str(&text).expect("well-formed cases");
+    assert!(cases.len() >= 30);
+    let mut wrong = Vec::new();
+    for case in &cases {
+        wrong.extend(check(&cluster, case).await);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_answers_are_streamed_and_broken_off_by_a_marked_exception() {
+    let cluster = cluster().await;
+    // About 40 MB of rows, then a division by zero in the last partition's rows.
+    let sql = "SELECT f.*, CAST(1 AS BIGINT) / (year - 2013 + CASE WHEN flight = 8500 THEN 0 ELSE 1 \
+               END) AS boom FROM nyc.flights f";
+    let client = reqwest::Client::new();
+    let url = format!("http://{}/?default_format=TSV", cluster.head);
+    let response = client.post(url).body(sql).send().await.expect("answers");
+    assert_eq!(response.status().as_u16(), 200, "rows come before the error");
+    let tag = response.headers()["x-clickhouse-exception-tag"].to_str().expect("text").to_owned();
+    let mut response = response;
+    let mut body = Vec::new();
+    let broke_off = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+    };
+    let text = String::from_utf8_lossy(&body);
+    assert!(broke_off, "the connection is broken off after an exception");
+    assert!(text.contains(&format!("\r\n__exception__\r\n{tag}\r\n")), "{}", &text[text.len() - 500..]);
+    assert!(text.ends_with(&format!(" {tag}\r\n__exception__\r\n")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_format_is_written() {
+    let cluster = cluster().await;
+    let sql = "SELECT carrier, name, length(name) AS n FROM nyc.airlines ORDER BY carrier LIMIT 2";
+    let formats = [
+        ("TabSeparated", "9E\tEndeavor Air Inc.\t17\nAA\tAmerican Airlines Inc.\t22\n"),
+        ("TabSeparatedWithNames", "carrier\tname\tn\n9E\t"),
+        ("TabSeparatedWithNamesAndTypes", "carrier\tname\tn\nNullable(String)\tNullable(String)\t"),
+        ("CSV", "\"9E\",\"Endeavor Air Inc.\",17\n"),
+        ("CSVWithNames", "\"carrier\",\"name\",\"n\"\n"),
+        ("JSON", "\"rows\": 2"),
+        ("JSONCompact", "[\"9E\", \"Endeavor Air Inc.\", 17]"),
+        ("JSONEachRow", "{\"carrier\":\"9E\",\"name\":\"Endeavor Air Inc.\",\"n\":17}\n"),
+        ("Pretty", "┃ carrier ┃"),
+        ("Vertical", "Row 1:\n──────\ncarrier: 9E\n"),
+        ("Values", "('9E','Endeavor Air Inc.',17),("),
+        ("Null", ""),
+    ];
+    for (format, expected) in formats {
+        let answer = cluster.query(sql, format).await;
+        assert_eq!(answer.status, 200, "{format}: {}", answer.text());
+        assert!(answer.text().contains(expected), "{format}: {}", answer.text());
+        assert_eq!(answer.headers["x-clickhouse-format"], format);
+    }
+    let batches = cluster.query(sql, "ArrowStream").await.batches();
+    assert_eq!(batches.iter().map(arrow::array::RecordBatch::num_rows).sum::<usize>(), 2);
+    let parquet = bytes::Bytes::from(cluster.query(sql, "Parquet").await.body);
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(parquet, 10);
+    let rows: usize = reader.expect("a Parquet file").map(|batch| batch.expect("rows").num_rows()).sum();
+    assert_eq!(rows, 2);
+}
