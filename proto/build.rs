@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo:rerun-if-changed={file}");
     }
     let descriptors = protox::compile(files, ["proto"])?;
-    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     std::fs::write(out.join("peerage.descriptors.bin"), descriptors.encode_to_vec())?;
     tonic_prost_build::configure().bytes(".").compile_fds(descriptors)?;
     Ok(())

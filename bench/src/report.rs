@@ -81,7 +81,8 @@ fn seconds(seconds: f64) -> String {
         100.0.. => format!("{seconds:.0}"),
         10.0.. => format!("{seconds:.1}"),
         1.0.. => format!("{seconds:.2}"),
-        _ => format!("{seconds:.3}"),
+        0.1.. => format!("{seconds:.3}"),
+        _ => format!("{seconds:.4}"),
     }
 }
 
@@ -177,7 +178,14 @@ pub(crate) mod tests {
 
     #[test]
     fn a_run_is_a_table() {
-        expect![[""]].assert_eq(&render(&example()));
+        expect![[r#"
+            suite logs: 2000000 rows in 20 partitions, 200 MiB of data, index and manifests 3.0 %; loaded at 500000 rows/s
+            3 peers, 15 ms added to each request, 5 rounds of 1 cold, 3 warm, 1 restarted; 2 cores; version 0.1.0 (release)
+
+            | query | what               | rows | cold s | warm s | restarted s | requests c / w / r | MiB c / w / r      | chain c / w / r | partitions read / by index / by time | CPU s c / w / r        |
+            | ----- | ------------------ | ---- | ------ | ------ | ----------- | ------------------ | ------------------ | --------------- | ------------------------------------ | ---------------------- |
+            | q1    | count in 5 minutes | 1    | 0.250  | 0.0125 | 12.3        | 3 / 1 / 1          | 1.50 / 0.06 / 0.06 | 2 / 1 / 1       | 1 / 0 / 19                           | 0.0250 / 0.0013 / 1.23 |
+        "#]].assert_eq(&render(&example()));
     }
 
     #[test]
@@ -185,8 +193,9 @@ pub(crate) mod tests {
         fn check(value: f64, expected: &str) {
             assert_eq!(seconds(value), expected);
         }
-        check(0.0004, "0.000");
-        check(0.0126, "0.013");
+        check(0.0004, "0.0004");
+        check(0.01234, "0.0123");
+        check(0.1234, "0.123");
         check(1.234, "1.23");
         check(12.34, "12.3");
         check(123.4, "123");

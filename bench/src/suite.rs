@@ -172,9 +172,24 @@ mod tests {
                 "SELECT count(*) AS n FROM bench.logs WHERE ts >= TIMESTAMP '2026-01-06T12:00:00Z' AND ts < TIMESTAMP '2026-01-06T12:05:00Z'"
             ],
         );
-        check("q4", expect![[""]]);
-        check("q5", expect![[""]]);
-        check("q7", expect![[""]]);
+        check(
+            "q4",
+            expect![
+                "SELECT * FROM bench.logs WHERE request_id = '229262f9-b585-418d-8103-7c0c32cfc0b1'"
+            ],
+        );
+        check(
+            "q5",
+            expect![
+                "SELECT ts, host, path, status, latency_ms FROM bench.logs WHERE client_ip = '77.57.142.1'"
+            ],
+        );
+        check(
+            "q7",
+            expect![
+                "SELECT count(*) AS n FROM bench.logs WHERE ts >= TIMESTAMP '2026-01-06T00:00:00Z' AND ts < TIMESTAMP '2026-01-07T00:00:00Z' AND message LIKE '%Connection reset by peer%'"
+            ],
+        );
     }
 
     #[test]

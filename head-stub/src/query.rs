@@ -7,6 +7,7 @@
 mod answer;
 mod attempt;
 mod meta;
+mod scalar;
 mod statistics;
 
 use std::sync::{Arc, Mutex};

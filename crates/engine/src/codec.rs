@@ -3,12 +3,13 @@
 //! Expressions go through the plan's own converter, so that a dynamic filter keeps its identity with
 //! the operator that updates it. Decoding is quick and reads no file: the engine waits for it.
 
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
 use arrow_ipc::convert::try_schema_from_flatbuffer_bytes;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result, internal_err, plan_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
@@ -119,7 +120,11 @@ fn encode_schema(schema: &Schema) -> Vec<u8> {
 }
 
 fn decode_schema(bytes: &[u8]) -> Result<Schema> {
-    Ok(try_schema_from_flatbuffer_bytes(bytes)?)
+    // Arrow checks the layout of the message, but panics on a type that it does not know.
+    match catch_unwind(|| try_schema_from_flatbuffer_bytes(bytes)) {
+        Ok(schema) => Ok(schema?),
+        Err(_panic) => plan_err!("the schema of a leaf has a type that Arrow does not know"),
+    }
 }
 
 impl PhysicalExtensionCodec for PartitionScanCodec {

@@ -5,7 +5,7 @@
 //! an error becomes the tagged frame that clients look for, after which the connection is broken off.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -31,6 +31,9 @@ const HOLD_BYTES: usize = 1 << 20;
 const HOLD_BYTES_TO_END: usize = 64 << 20;
 /// Bytes that are sent at once.
 const CHUNK_BYTES: usize = 256 << 10;
+/// Between the frame of an exception and the break of the connection: the server flushes what it has
+/// when the body makes it wait, and throws it away when the body fails at once.
+const FLUSH_PAUSE: Duration = Duration::from_millis(50);
 /// Letters of the tag that marks an exception in mid-stream.
 const TAG_LETTERS: usize = 16;
 /// The name of this server in the header that clients show.
@@ -178,22 +181,23 @@ impl Answer {
         let chunks: BoxStream<'static, io::Result<Bytes>> =
             futures::stream::unfold(Some((self, tag)), |state| async move {
                 let (mut answer, tag) = state?;
+                if answer.end == QueryEnd::Failed {
+                    tokio::time::sleep(FLUSH_PAUSE).await;
+                    let broken = io::Error::other("the answer ended with an exception");
+                    return Some((Err(broken), None));
+                }
                 while answer.out.len() < CHUNK_BYTES && !answer.is_ended {
                     if let Err(exception) = answer.advance().await {
                         let mut last = std::mem::take(&mut answer.out);
                         last.extend(exception_frame(&tag, exception.to_string().as_str()));
-                        return Some((Ok(Some(last)), Some((answer, tag))));
+                        return Some((Ok(last), Some((answer, tag))));
                     }
-                }
-                if answer.end == QueryEnd::Failed {
-                    let broken = io::Error::other("the answer ended with an exception");
-                    return Some((Err(broken), None));
                 }
                 let chunk = std::mem::take(&mut answer.out);
                 let next = (!answer.is_ended).then_some((answer, tag));
-                Some((Ok(Some(chunk)), next))
+                Some((Ok(chunk), next))
             })
-            .map_ok(|chunk| Bytes::from(chunk.unwrap_or_default()))
+            .map_ok(Bytes::from)
             .boxed();
         Body::from_stream(chunks)
     }

@@ -12,6 +12,7 @@ use peerage_cluster::MemberSnapshot;
 use peerage_engine::session::{CATALOG_NAME, DEFAULT_DATABASE};
 use peerage_engine::{HeadSession, QueryPeers, ScannerHandle};
 
+use super::scalar;
 use super::{
     QueryEngine, QueryRequest, TARGET_PARTITIONS_DEFAULT, TARGET_PARTITIONS_MAX,
     TARGET_PARTITIONS_MIN,
@@ -56,6 +57,7 @@ impl Attempt {
         let state = context.state();
         let logical = state.statement_to_plan(request.statement.clone()).await?;
         refuse_writes(&logical)?;
+        let logical = scalar::evaluate(&state, logical).await?;
         let plan = state.create_physical_plan(&logical).await?;
         Ok(Self { plan, counts, number, peer_count, context: context.task_ctx() })
     }

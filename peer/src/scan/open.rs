@@ -182,9 +182,7 @@ fn decode(
         Index::open(SharedFile(Arc::clone(&index_file))).map_err(corrupt("index"))?;
     let tail = index.parquet_tail().map_err(corrupt("index"))?;
     let metadata = decode_parquet_metadata(&tail).map_err(corrupt("footer"))?;
-    let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new())
-        .map_err(|source| ScanError::Decode { partition: partition(), source })?;
-    let columns = metadata.parquet_schema().root_schema().get_fields().len();
+    let columns = metadata.file_metadata().schema_descr().root_schema().get_fields().len();
     if columns != manifest.schema().columns().len() {
         let what = format!(
             "the manifest has {} columns, the data file {columns}",
@@ -192,5 +190,10 @@ fn decode(
         );
         return Err(ScanError::Mismatch { partition: partition(), what });
     }
+    // The types are the manifest's: what the file says of them goes through a decoder that panics on
+    // damaged bytes.
+    let options = ArrowReaderOptions::new().with_schema(manifest.schema().arrow_schema());
+    let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options)
+        .map_err(|source| ScanError::Decode { partition: partition(), source })?;
     Ok(OpenPartition { manifest, index, metadata, manifest_file, index_file })
 }

@@ -217,7 +217,7 @@ pub(super) enum Offsets<'a> {
 }
 
 impl Offsets<'_> {
-    pub(super) fn range(&self, row: usize) -> Range<usize> {
+    fn range(&self, row: usize) -> Range<usize> {
         let index = |offset: i64| usize::try_from(offset).unwrap_or_default();
         match self {
             Self::Small(offsets) => index(offsets[row].into())..index(offsets[row + 1].into()),
@@ -286,15 +286,26 @@ impl<'a> Cells<'a> {
         binder.bind(data_type, array)
     }
 
-    /// Returns whether a row is null.
+    /// Returns whether a row is null. Arrays and maps never are: ClickHouse has no type for that.
     pub(super) fn is_null(&self, row: usize) -> bool {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            return true;
-        }
         match &self.kind {
             Kind::Nothing => true,
+            Kind::List { .. } | Kind::Map { .. } => false,
+            _ if self.is_unset(row) => true,
             Kind::Dictionary(keys, values) => values.is_null(index(keys, row)),
             _ => false,
+        }
+    }
+
+    fn is_unset(&self, row: usize) -> bool {
+        self.nulls.is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    /// Returns where the elements of an array or map are; a null one is empty.
+    pub(super) fn range(&self, offsets: &Offsets<'_>, row: usize) -> Range<usize> {
+        match self.is_unset(row) {
+            true => 0..0,
+            false => offsets.range(row),
         }
     }
 }

@@ -220,3 +220,93 @@ fn csv_fields(
         csv_fields(&name, &inner.to_string(), inner, fields);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::format::{FormatSettings, FormatWriter, OutputFormat};
+    use arrow::array::{
+        Array, ArrayRef, DictionaryArray, IntervalMonthDayNanoArray, ListArray, RecordBatch,
+        StringArray, StringViewArray, TimestampNanosecondArray, UInt64Array,
+    };
+    use arrow::compute::cast;
+    use arrow::datatypes::{DataType, Int8Type, Int32Type, IntervalMonthDayNano};
+    use expect_test::{Expect, expect};
+    use std::sync::Arc;
+
+    fn check(format: OutputFormat, arrays: &[ArrayRef], expected: Expect) {
+        let columns = arrays.iter().enumerate();
+        let columns = columns.map(|(at, array)| (format!("c{at}"), Arc::clone(array)));
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer =
+            FormatWriter::for_schema(format, &batch.schema(), FormatSettings::default());
+        let mut out = Vec::new();
+        writer.start(&mut out).unwrap();
+        writer.write(&batch, &mut out).unwrap();
+        expected.assert_eq(&String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn layouts_of_arrow_make_no_difference() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a\tb"), None, Some("")]));
+        let arrays = [
+            Arc::new(StringViewArray::from(vec![Some("a\tb"), None, Some("")])) as ArrayRef,
+            cast(&texts, &DataType::LargeUtf8).unwrap(),
+            Arc::new(
+                vec![Some("a\tb"), None, Some("")]
+                    .into_iter()
+                    .collect::<DictionaryArray<Int8Type>>(),
+            ),
+            texts.slice(0, 3),
+        ];
+        check(
+            OutputFormat::TabSeparated,
+            &arrays,
+            expect![[r#"
+            a\tb	a\tb	a\tb	a\tb
+            \N	\N	\N	\N
+            			
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_array_that_is_null_is_empty() {
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([
+            Some(vec![Some(1), None]),
+            None,
+        ]));
+        check(
+            OutputFormat::TabSeparated,
+            &[Arc::clone(&lists)],
+            expect![[r#"
+            [1,NULL]
+            []
+        "#]],
+        );
+        check(
+            OutputFormat::JSONEachRow,
+            &[lists],
+            expect![[r#"
+            {"c0":[1,null]}
+            {"c0":[]}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_clickhouse_has_no_type_for_is_shown_as_text() {
+        let interval = IntervalMonthDayNano::new(1, 2, 3_000_000_000);
+        let arrays = [
+            Arc::new(IntervalMonthDayNanoArray::from(vec![interval])) as ArrayRef,
+            Arc::new(TimestampNanosecondArray::from(vec![-1]).with_timezone("+02:00")),
+            Arc::new(UInt64Array::from(vec![u64::MAX])),
+        ];
+        check(
+            OutputFormat::CSV,
+            &arrays,
+            expect![[r#"
+            "1 mons 2 days 3.000000000 secs","1970-01-01 01:59:59.999999999",18446744073709551615
+        "#]],
+        );
+    }
+}

@@ -74,12 +74,20 @@ pub(super) fn json(
         }
         Kind::List { offsets, values } => {
             let is_one_line = !is_compound(values);
-            list(*b"[]", offsets.range(row), is_one_line, level, layout, out, |at, level, out| {
-                json(values, at, level, layout, out);
-            });
+            list(
+                *b"[]",
+                cells.range(offsets, row),
+                is_one_line,
+                level,
+                layout,
+                out,
+                |at, level, out| {
+                    json(values, at, level, layout, out);
+                },
+            );
         }
         Kind::Map { offsets, keys, values } => {
-            list(*b"{}", offsets.range(row), false, level, layout, out, |at, level, out| {
+            list(*b"{}", cells.range(offsets, row), false, level, layout, out, |at, level, out| {
                 key(keys, at, layout, out);
                 layout.colon(out);
                 json(values, at, level, layout, out);

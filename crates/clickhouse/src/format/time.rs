@@ -75,11 +75,19 @@ fn fixed(name: &str) -> Option<i64> {
 /// Appends a date, given as days since 1970-01-01.
 pub(super) fn date(days: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil(days);
-    digits(year, 4, out);
-    out.push(b'-');
-    digits(month, 2, out);
-    out.push(b'-');
-    digits(day, 2, out);
+    match year {
+        0..=9_999 => out.extend([pair(year / 100), pair(year % 100)].as_flattened()),
+        year => digits(year, 4, out),
+    }
+    let ([m1, m2], [d1, d2]) = (pair(month), pair(day));
+    out.extend_from_slice(&[b'-', m1, m2, b'-', d1, d2]);
+}
+
+/// Returns the two digits of a number below a hundred.
+const fn pair(value: i64) -> [u8; 2] {
+    const DIGITS: &[u8; 10] = b"0123456789";
+    let [low, ..] = value.to_le_bytes();
+    [DIGITS[(low / 10 % 10) as usize], DIGITS[(low % 10) as usize]]
 }
 
 /// Returns year, month and day of a day since 1970-01-01, in the Gregorian calendar before it too.
@@ -140,11 +148,12 @@ fn write_fraction(fraction: i64, fraction_digits: u8, out: &mut Vec<u8>) {
 }
 
 fn clock(seconds: i64, out: &mut Vec<u8>) {
-    digits(seconds / 3_600, 2, out);
-    out.push(b':');
-    digits(seconds / 60 % 60, 2, out);
-    out.push(b':');
-    digits(seconds % 60, 2, out);
+    match seconds / 3_600 {
+        hours @ 0..=99 => out.extend_from_slice(&pair(hours)),
+        hours => digits(hours, 2, out),
+    }
+    let ([m1, m2], [s1, s2]) = (pair(seconds / 60 % 60), pair(seconds % 60));
+    out.extend_from_slice(&[b':', m1, m2, b':', s1, s2]);
 }
 
 /// Appends a number with at least `width` digits.

@@ -195,10 +195,10 @@ pub(super) fn bare(cells: &Cells<'_>, row: usize, tuples: Tuples, out: &mut Vec<
         Kind::Enum(values, names) => out.extend_from_slice(enum_name(values, names, row)),
         Kind::Dictionary(keys, values) => bare(values, index(keys, row), tuples, out),
         Kind::List { offsets, values } => {
-            list(*b"[]", offsets.range(row), out, |at, out| quoted(values, at, tuples, out));
+            list(*b"[]", cells.range(offsets, row), out, |at, out| quoted(values, at, tuples, out));
         }
         Kind::Map { offsets, keys, values } => {
-            list(*b"{}", offsets.range(row), out, |at, out| {
+            list(*b"{}", cells.range(offsets, row), out, |at, out| {
                 quoted(keys, at, tuples, out);
                 out.push(b':');
                 quoted(values, at, tuples, out);
