@@ -26,7 +26,7 @@ fn predicates(sample: &Sample) -> Result<Vec<(&'static str, Predicate)>, Failure
         ts(ROWS / 2 + 500),
     )?);
     let id = Value::Bytes(sample.generator.request_id(ROWS / 3).into_bytes());
-    let absent = Value::Bytes(b"00000000-0000-4000-8000-000000000000".to_vec());
+    let absent = Value::Bytes(b"77777777-7777-4777-8777-777777777777".to_vec());
     let statuses = [500, 502, 503, 504].map(Value::Int).to_vec();
     Ok(vec![
         ("time window", window.clone()),

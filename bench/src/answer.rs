@@ -11,6 +11,15 @@ use arrow::ipc::reader::StreamReader;
 use peerage_testdata::text;
 use serde::{Deserialize, Serialize};
 
+/// How far a number may be from the right one: the larger of both. None by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Tolerance {
+    /// As a share of the number.
+    pub(crate) relative: f64,
+    /// In the number's own unit.
+    pub(crate) absolute: f64,
+}
+
 /// Rows as texts, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -40,7 +49,7 @@ impl Answer {
     }
 
     /// Returns what is different in `other`, or `None` when both agree.
-    pub(crate) fn difference(&self, other: &Self, tolerance: f64) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Self, tolerance: Tolerance) -> Option<String> {
         if self.rows.len() != other.rows.len() {
             return Some(format!("{} rows instead of {}", other.rows.len(), self.rows.len()));
         }
@@ -50,16 +59,17 @@ impl Answer {
     }
 }
 
-fn rows_agree(a: &[String], b: &[String], tolerance: f64) -> bool {
+fn rows_agree(a: &[String], b: &[String], tolerance: Tolerance) -> bool {
     let (Some((last_a, keys_a)), Some((last_b, keys_b))) = (a.split_last(), b.split_last()) else {
         return a == b;
     };
     keys_a == keys_b && (last_a == last_b || are_near(last_a, last_b, tolerance))
 }
 
-fn are_near(a: &str, b: &str, tolerance: f64) -> bool {
+fn are_near(a: &str, b: &str, tolerance: Tolerance) -> bool {
     let (Ok(a), Ok(b)) = (a.parse::<f64>(), b.parse::<f64>()) else { return false };
-    tolerance > 0.0 && (a - b).abs() <= tolerance * a.abs().max(b.abs())
+    let allowed = (tolerance.relative * a.abs().max(b.abs())).max(tolerance.absolute);
+    allowed > 0.0 && (a - b).abs() <= allowed
 }
 
 #[cfg(test)]
@@ -71,23 +81,28 @@ mod tests {
         Answer { rows: rows.iter().map(row).collect() }
     }
 
-    fn check(a: &[&[&str]], b: &[&[&str]], tolerance: f64, expected: Option<&str>) {
+    const EXACT: Tolerance = Tolerance { relative: 0.0, absolute: 0.0 };
+    const NEAR: Tolerance = Tolerance { relative: 0.05, absolute: 2.0 };
+
+    fn check(a: &[&[&str]], b: &[&[&str]], tolerance: Tolerance, expected: Option<&str>) {
         assert_eq!(answer(a).difference(&answer(b), tolerance).as_deref(), expected);
     }
 
     #[test]
     fn answers_agree_or_the_first_difference_is_told() {
-        check(&[&["a", "1"]], &[&["a", "1"]], 0.0, None);
-        check(&[], &[], 0.0, None);
-        check(&[&["a", "1"]], &[], 0.0, Some("0 rows instead of 1"));
-        check(&[&["a", "1"]], &[&["a", "2"]], 0.0, Some("(a, 2) instead of (a, 1)"));
+        check(&[&["a", "1"]], &[&["a", "1"]], EXACT, None);
+        check(&[], &[], EXACT, None);
+        check(&[&["a", "1"]], &[], EXACT, Some("0 rows instead of 1"));
+        check(&[&["a", "1"]], &[&["a", "2"]], EXACT, Some("(a, 2) instead of (a, 1)"));
+        check(&[&["a", "1"]], &[&["a", "1.0"]], EXACT, Some("(a, 1.0) instead of (a, 1)"));
     }
 
     #[test]
     fn only_the_last_column_may_be_near() {
-        check(&[&["a", "100"]], &[&["a", "104"]], 0.05, None);
-        check(&[&["a", "100"]], &[&["a", "106"]], 0.05, Some("(a, 106) instead of (a, 100)"));
-        check(&[&["100", "1"]], &[&["104", "1"]], 0.05, Some("(104, 1) instead of (100, 1)"));
-        check(&[&["a", "NULL"]], &[&["a", "1"]], 0.05, Some("(a, 1) instead of (a, NULL)"));
+        check(&[&["a", "100"]], &[&["a", "104"]], NEAR, None);
+        check(&[&["a", "100"]], &[&["a", "106"]], NEAR, Some("(a, 106) instead of (a, 100)"));
+        check(&[&["a", "3"]], &[&["a", "5"]], NEAR, None);
+        check(&[&["100", "1"]], &[&["104", "1"]], NEAR, Some("(104, 1) instead of (100, 1)"));
+        check(&[&["a", "NULL"]], &[&["a", "1"]], NEAR, Some("(a, 1) instead of (a, NULL)"));
     }
 }

@@ -1,7 +1,7 @@
 //! The right answers, by plain DataFusion over the same rows in one plain Parquet file.
 //!
 //! Invariant: nothing of ours takes part but the generator. The file is removed when all answers are
-//! there; the answers are kept beside the data, by the text of the question.
+//! there; the answers are kept beside the data, by the text that plain DataFusion was asked.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::answer::Answer;
 use crate::dataset::{DatasetFolder, DatasetKey};
 use crate::suite::{DATABASE, Question, TABLE};
 
-/// The answers, by the text of the question.
+/// The answers, by the text that plain DataFusion was asked.
 pub(crate) type Expected = BTreeMap<String, Answer>;
 
 /// Returns the right answers to all questions; those that are not known yet are found and kept.
@@ -32,7 +32,7 @@ pub(crate) async fn expected_answers(
     let known = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let mut known: Expected = known.unwrap_or_default();
     let missing: Vec<_> =
-        questions.iter().filter(|question| !known.contains_key(&question.sql)).collect();
+        questions.iter().filter(|question| !known.contains_key(&question.right_sql)).collect();
     if missing.is_empty() {
         return Ok(known);
     }
@@ -42,9 +42,9 @@ pub(crate) async fn expected_answers(
     let session = session(&file).await?;
     for question in missing {
         let asked = || format!("ask plain DataFusion {}", question.name);
-        let frame = session.sql(&question.sql).await.with_context(asked)?;
+        let frame = session.sql(&question.right_sql).await.with_context(asked)?;
         let answer = Answer::of(&frame.collect().await.with_context(asked)?)?;
-        known.insert(question.sql.clone(), answer);
+        known.insert(question.right_sql.clone(), answer);
     }
     std::fs::remove_file(&file).with_context(|| format!("remove {}", file.display()))?;
     std::fs::write(&path, serde_json::to_vec(&known)?)

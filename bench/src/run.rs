@@ -133,7 +133,7 @@ impl RunArgs {
         })?;
         let mut measured = Vec::new();
         for question in questions {
-            let right = expected.get(&question.sql).cloned();
+            let right = expected.get(&question.right_sql).cloned();
             let right = right.context("every question has a right answer")?;
             measured.push(Measured { question, right, phases: Phases::default() });
         }

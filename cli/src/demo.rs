@@ -22,6 +22,8 @@ use peerage_testdata::cdn::{self, CdnOptions, Generator};
 use thiserror::Error;
 use url::Url;
 
+pub use questions::QUESTIONS;
+
 use crate::demo::children::Children;
 use crate::demo::setup::DemoFolder;
 use crate::load::{self, LoadError, LoadOptions, LoadRequest, LoadSource, ProgressLine};
@@ -35,7 +37,7 @@ const DAYS: u32 = 7;
 const PARTITION_ROWS: usize = 100_000;
 /// Share of rows that come late, in percent: neighbouring partitions overlap a little.
 const LATE_PERCENT: f64 = 2.0;
-/// The table.
+/// The database of the table.
 const DATABASE: &str = "demo";
 /// The table.
 const TABLE: &str = "logs";
@@ -120,6 +122,18 @@ impl DemoError {
     }
 }
 
+/// Returns what the rows of the demonstration are generated from.
+#[must_use]
+pub fn generated_rows(rows: u64) -> CdnOptions {
+    CdnOptions {
+        seed: SEED,
+        rows,
+        days: DAYS,
+        late_percent: LATE_PERCENT,
+        ..CdnOptions::default()
+    }
+}
+
 /// Writes one line to standard output.
 fn say(line: &str) -> Result<(), DemoError> {
     writeln!(io::stdout().lock(), "{line}").map_err(DemoError::Output)
@@ -172,13 +186,7 @@ impl DemoArgs {
             }
             catalog.drop_table(DATABASE, TABLE).await?;
         }
-        let generator = Generator::new(CdnOptions {
-            seed: SEED,
-            rows: self.rows,
-            days: DAYS,
-            late_percent: LATE_PERCENT,
-            ..CdnOptions::default()
-        });
+        let generator = Generator::new(generated_rows(self.rows));
         let request = LoadRequest {
             catalog,
             storage: folder.open_storage()?,

@@ -155,16 +155,21 @@ impl PartitionStore {
             .await
     }
 
+    /// Returns a storage of the cluster file, or the error that it is none.
+    pub fn storage(&self, id: &str) -> Result<&Storage, StoreError> {
+        self.storages.get(id).ok_or_else(|| {
+            let known = self.storage_ids().collect::<Vec<_>>().join(", ");
+            StoreError::UnknownStorage { storage: id.to_owned(), known }
+        })
+    }
+
     async fn fetch(
         &self,
         object: ObjectName<'_>,
         range: Range<u64>,
         counts: &ScanMetrics,
     ) -> Result<Bytes, StoreError> {
-        let storage = self.storages.get(object.storage).ok_or_else(|| {
-            let known = self.storage_ids().collect::<Vec<_>>().join(", ");
-            StoreError::UnknownStorage { storage: object.storage.to_owned(), known }
-        })?;
+        let storage = self.storage(object.storage)?;
         let path = storage.object_path(object.folder, object.file);
         let expected = range.end.saturating_sub(range.start);
         if expected == 0 {

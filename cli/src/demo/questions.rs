@@ -4,8 +4,8 @@ use url::Url;
 
 use super::{DemoError, show};
 
-/// Title and SQL of each.
-pub(super) const QUESTIONS: [(&str, &str); 5] = [
+/// Title and SQL of each question of the demonstration.
+pub const QUESTIONS: [(&str, &str); 5] = [
     (
         "How many rows are there? The catalog knows.",
         "SELECT count(*) AS requests FROM demo.logs",

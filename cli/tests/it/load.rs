@@ -349,8 +349,10 @@ async fn inputs_that_are_not_there_or_not_what_they_say_are_errors() {
     ]
     .assert_eq(&fixture.load_error(&[&path]).await);
     let path = fixture.write("a.ndjson", b"{\"a\":1}\n");
-    expect!["error: table db.t does not exist; try the command without --existing-only to create it"]
-        .assert_eq(&fixture.load_error(&["--existing-only", &path]).await);
+    expect![
+        "error: table db.t does not exist; try the command without --existing-only to create it"
+    ]
+    .assert_eq(&fixture.load_error(&["--existing-only", &path]).await);
     expect!["error: storage nowhere is not in the cluster file, which has local; try one of those"]
         .assert_eq(&fixture.load_error(&["--storage", "nowhere", &path]).await);
 }

@@ -317,13 +317,24 @@ const fn mirrored(op: Comparison) -> Comparison {
 #[cfg(test)]
 mod tests {
     use arrow::datatypes::{Field, TimeUnit};
-    use datafusion::common::ToDFSchema;
+    use datafusion::common::{DFSchema, ToDFSchema};
+    use datafusion::logical_expr::{Expr, cast, col, lit};
     use datafusion::prelude::SessionContext;
     use expect_test::{Expect, expect};
 
     use super::*;
 
     fn check(sql: &str, expected: Expect) {
+        let parse = |context: &SessionContext, schema: &DFSchema| {
+            context.parse_sql_expr(sql, schema).expect("parses")
+        };
+        check_expr(parse, expected);
+    }
+
+    fn check_expr(
+        expr: impl FnOnce(&SessionContext, &DFSchema) -> Expr,
+        expected: Expect,
+    ) {
         let schema = Schema::new(vec![
             Field::new("a", DataType::Int32, true),
             Field::new("s", DataType::Utf8, true),
@@ -333,7 +344,7 @@ mod tests {
         ]);
         let context = SessionContext::new();
         let df_schema = schema.clone().to_dfschema().expect("a valid schema");
-        let expr = context.parse_sql_expr(sql, &df_schema).expect("parses");
+        let expr = expr(&context, &df_schema);
         let expr = context.create_physical_expr(expr, &df_schema).expect("plans");
         let ids: Vec<_> = (1..=5).map(ColumnId).collect();
         let predicate = FilterConverter::new(&schema, &ids).convert(&expr);
@@ -354,7 +365,7 @@ mod tests {
         check("NOT b", expect!["Compare { column: ColumnId(3), op: Eq, value: Bool(false) }"]);
         check("a IS NULL", expect!["IsNull(ColumnId(1))"]);
         check("NOT (a IS NULL)", expect!["IsNotNull(ColumnId(1))"]);
-        check("a = NULL", expect!["False"]);
+        check_expr(|_, _| col("a").eq(lit(ScalarValue::Int32(None))), expect!["False"]);
     }
 
     #[test]
@@ -367,10 +378,15 @@ mod tests {
 
     #[test]
     fn times_are_in_the_unit_of_the_column() {
-        check(
-            "ts >= TIMESTAMP '1970-01-01T00:00:01Z'",
+        let zone = || Some("UTC".into());
+        let us = ScalarValue::TimestampMicrosecond(Some(1_000_000), zone());
+        check_expr(
+            |_, _| col("ts").gt_eq(lit(us)),
             expect!["Compare { column: ColumnId(4), op: GtEq, value: Int(1000000) }"],
         );
+        let ms = ScalarValue::TimestampMillisecond(Some(1_000), zone());
+        let cast = cast(col("ts"), DataType::Timestamp(TimeUnit::Millisecond, zone()));
+        check_expr(|_, _| cast.gt_eq(lit(ms)), expect!["True"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a caller of `QueryPeer` learns of a failure: one code for each next step.
 
 use datafusion::common::DataFusionError;
-use peerage_engine::{AssignmentError, chain};
+use peerage_engine::{AssignmentError, ScanFailure, chain};
 use tonic::Status;
 
 use crate::scan::ScanError;
@@ -44,7 +44,11 @@ pub(super) fn status(error: &ScanRequestError) -> Status {
             }
             ScanError::Store { source, .. } => store_status(source, text),
         },
-        ScanRequestError::Engine(_) => Status::internal(text),
+        ScanRequestError::Engine(engine) => match ScanFailure::find(engine) {
+            Some((ScanFailure::Store, text)) => Status::unavailable(text),
+            Some((ScanFailure::Data, text)) => Status::data_loss(text),
+            None => Status::internal(text),
+        },
     }
 }
 

@@ -99,6 +99,10 @@ impl PartitionOpener {
         assignment: &Assignment,
         counts: &ScanMetrics,
     ) -> Result<Arc<OpenPartition>, ScanError> {
+        // What the cache holds does not open a storage that this peer was not given.
+        if let Err(source) = self.store.storage(&assignment.storage) {
+            return Err(ScanError::Store { partition: assignment.name.clone(), source });
+        }
         let (manifest, index) = tokio::try_join!(
             self.file(assignment, FileKind::Manifest, &assignment.manifest, counts),
             self.file(assignment, FileKind::Index, &assignment.index, counts),
