@@ -119,7 +119,9 @@ impl PeerScanner {
         scan.metrics.partitions_planned.add(1);
         let open = self.opener.open(assignment, &scan.metrics).await?;
         let predicate = current_predicate(scan);
-        let Some(read) = plan::plan(&open, &predicate)? else {
+        let rows_max = if filter.is_none() { scan.limit } else { None };
+        let rows_max = rows_max.and_then(|rows| u64::try_from(rows).ok());
+        let Some(read) = plan::plan(&open, &predicate, rows_max)? else {
             scan.metrics.partitions_pruned.add(1);
             scan.metrics.blocks_pruned.add(open.block_count());
             metrics::count_partition(false);

@@ -1,5 +1,7 @@
 //! Which rows of a partition to look at. Pure: reads the mapped index and nothing else.
 
+use std::ops::Range;
+
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use peerage_partition::{PartitionVerdict, Predicate, prune_blocks, prune_partition};
 
@@ -33,10 +35,12 @@ impl RowPlan {
     }
 }
 
-/// Returns the rows that may match, or `None` when there is none.
+/// Returns the rows that may match, or `None` when there is none. Of a scan without filters no more
+/// than `rows_max` rows are wanted.
 pub(super) fn plan(
     open: &OpenPartition,
     predicate: &Predicate,
+    rows_max: Option<u64>,
 ) -> Result<Option<RowPlan>, ScanError> {
     if let PartitionVerdict::Pruned(_) = prune_partition(open.manifest(), predicate) {
         return Ok(None);
@@ -47,8 +51,8 @@ pub(super) fn plan(
     if blocks.is_empty() {
         return Ok(None);
     }
-    let blocks_read = usize::try_from(blocks.selected_blocks()).unwrap_or(usize::MAX);
-    let wanted: Vec<_> = blocks.row_ranges();
+    let wanted = first_rows(blocks.row_ranges(), rows_max.unwrap_or(u64::MAX));
+    let blocks_read = blocks_of(&wanted, u64::from(open.index().block_rows()));
     let mut plan = RowPlan { row_groups: Vec::new(), selections: Vec::new(), blocks_read };
     let mut first_row = 0_u64;
     for (number, group) in open.parquet().row_groups().iter().enumerate() {
@@ -73,6 +77,52 @@ pub(super) fn plan(
     Ok(Some(plan))
 }
 
+/// Returns the ranges cut off after `rows_max` rows.
+fn first_rows(ranges: Vec<Range<u64>>, rows_max: u64) -> Vec<Range<u64>> {
+    let mut left = rows_max;
+    let mut cut = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let end = range.end.min(range.start.saturating_add(left));
+        if range.start >= end {
+            break;
+        }
+        left -= end - range.start;
+        cut.push(range.start..end);
+    }
+    cut
+}
+
+/// Returns how many blocks sorted, disjoint ranges touch.
+fn blocks_of(ranges: &[Range<u64>], block_rows: u64) -> usize {
+    let mut count = 0;
+    let mut counted_up_to = 0;
+    for range in ranges {
+        let first = (range.start / block_rows).max(counted_up_to);
+        counted_up_to = range.end.div_ceil(block_rows).max(counted_up_to);
+        count += counted_up_to.saturating_sub(first);
+    }
+    to_usize(count)
+}
+
 fn to_usize(rows: u64) -> usize {
     usize::try_from(rows).expect("a partition's rows fit into memory addresses")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ranges: &[Range<u64>], rows_max: u64, expected: &[Range<u64>], blocks: usize) {
+        let cut = first_rows(ranges.to_vec(), rows_max);
+        assert_eq!((cut.as_slice(), blocks_of(&cut, 10)), (expected, blocks));
+    }
+
+    #[test]
+    fn a_limit_without_filters_cuts_the_rows() {
+        check(&[0..30, 50..60], u64::MAX, &[0..30, 50..60], 4);
+        check(&[0..30, 50..60], 35, &[0..30, 50..55], 4);
+        check(&[0..30, 50..60], 5, &[0..5], 1);
+        check(&[0..30], 0, &[], 0);
+        check(&[0..5, 7..12], u64::MAX, &[0..5, 7..12], 2);
+    }
 }
