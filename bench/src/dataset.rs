@@ -190,7 +190,7 @@ mod tests {
         assert!(folder.is_loaded());
         write(&Mark { format_version: FORMAT_VERSION + 1, ..mark(&key, load.clone()) });
         assert!(!folder.is_loaded());
-        write(&mark(&DatasetKey { seed: 2, ..key.clone() }, load.clone()));
+        write(&mark(&DatasetKey { seed: 2, ..key }, load.clone()));
         assert!(!folder.is_loaded());
         write(&mark(&key, load));
         folder.clear().expect("emptied");

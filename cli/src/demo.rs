@@ -125,13 +125,7 @@ impl DemoError {
 /// Returns what the rows of the demonstration are generated from.
 #[must_use]
 pub fn generated_rows(rows: u64) -> CdnOptions {
-    CdnOptions {
-        seed: SEED,
-        rows,
-        days: DAYS,
-        late_percent: LATE_PERCENT,
-        ..CdnOptions::default()
-    }
+    CdnOptions { seed: SEED, rows, days: DAYS, late_percent: LATE_PERCENT, ..CdnOptions::default() }
 }
 
 /// Writes one line to standard output.
@@ -182,7 +176,10 @@ impl DemoArgs {
         if let Ok(table) = catalog.table(DATABASE, TABLE).await {
             let totals = catalog.snapshot().await?.totals(table.id).await?;
             if totals.rows == self.rows {
-                return say(&format!("{} rows are there from an earlier run.\n", HumanCount(self.rows)));
+                return say(&format!(
+                    "{} rows are there from an earlier run.\n",
+                    HumanCount(self.rows)
+                ));
             }
             catalog.drop_table(DATABASE, TABLE).await?;
         }

@@ -111,7 +111,8 @@ pub fn error_line(error: &CommandError) -> String {
 #[must_use]
 pub fn report(error: &CommandError) -> ExitCode {
     // Whoever closed the pipe of the output does not want to hear about it.
-    let is_closed_pipe = matches!(error, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe);
+    let is_closed_pipe =
+        matches!(error, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe);
     if !is_closed_pipe {
         // Nothing more can be done if standard error is closed too.
         drop(writeln!(io::stderr().lock(), "{}", error_line(error)));

@@ -113,20 +113,13 @@ pub async fn ask(url: &Url, sql: &str, parameters: &[(&str, &str)]) -> Result<An
     Ok(Answer { body: body.to_vec(), statistics, elapsed: started.elapsed() })
 }
 
-async fn send(
-    url: &Url,
-    sql: &str,
-    parameters: &[(&str, &str)],
-) -> Result<Response, QueryError> {
+async fn send(url: &Url, sql: &str, parameters: &[(&str, &str)]) -> Result<Response, QueryError> {
     let unreachable = |source| QueryError::Unreachable { url: url.clone(), source };
-    let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .build()
-        .map_err(unreachable)?;
+    let client =
+        reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).build().map_err(unreachable)?;
     let mut target = url.clone();
     target.query_pairs_mut().extend_pairs(parameters);
-    let response =
-        client.post(target).body(sql.to_owned()).send().await.map_err(unreachable)?;
+    let response = client.post(target).body(sql.to_owned()).send().await.map_err(unreachable)?;
     if response.status().is_success() {
         return Ok(response);
     }
@@ -246,16 +239,21 @@ mod tests {
             expect!["1.500 s, 2.00 KiB received; 9 partitions, answered from the catalog"],
         );
         check(
-            Some(json!({"partitions_total": 9, "partitions_read": 2, "partitions_pruned_by_time": 7,
-                "store_requests": 1234, "store_bytes": 1048576, "rows_read": 55})),
-            expect!["1.500 s, 2.00 KiB received; partitions: 2 read, 7 pruned by time, 0 by index, of 9; cache: 0 hits, 0 misses; object store: 1,234 requests, 1.00 MiB; 55 rows scanned"],
+            Some(
+                json!({"partitions_total": 9, "partitions_read": 2, "partitions_pruned_by_time": 7,
+                "store_requests": 1234, "store_bytes": 1048576, "rows_read": 55}),
+            ),
+            expect![
+                "1.500 s, 2.00 KiB received; partitions: 2 read, 7 pruned by time, 0 by index, of 9; cache: 0 hits, 0 misses; object store: 1,234 requests, 1.00 MiB; 55 rows scanned"
+            ],
         );
     }
 
     #[test]
     fn an_exception_in_mid_stream_is_found() {
         let mark = "\r\n__exception__\r\nabc\r\n";
-        let last = format!("1\n2\n{mark}Code: 159. DB::Exception: slow\n31 abc\r\n__exception__\r\n");
+        let last =
+            format!("1\n2\n{mark}Code: 159. DB::Exception: slow\n31 abc\r\n__exception__\r\n");
         assert_eq!(
             broken_off(last.as_bytes(), mark).to_string(),
             "the answer broke off: Code: 159. DB::Exception: slow"

@@ -12,8 +12,10 @@ use tracing::error;
 
 /// There is nobody to run a query.
 #[derive(Debug, ThisError)]
-#[error("no query peer is available (membership source: {source_name}); start a peer, or look at the \
-         membership in the cluster file")]
+#[error(
+    "no query peer is available (membership source: {source_name}); start a peer, or look at the \
+         membership in the cluster file"
+)]
 pub(crate) struct NoPeers {
     pub(crate) source_name: &'static str,
 }

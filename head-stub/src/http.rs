@@ -119,7 +119,9 @@ fn text(
         StatusCode::PAYLOAD_TOO_LARGE => too_long(),
         _ => Exception::new(ErrorCode::BadArguments, rejected.body_text()),
     })?;
-    if let Some(coding) = headers.get(header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+    if let Some(coding) =
+        headers.get(header::CONTENT_ENCODING).filter(|coding| *coding != "identity")
+    {
         let what = format!("Content-Encoding {coding:?} of a request");
         return Err(Exception::not_implemented(what));
     }

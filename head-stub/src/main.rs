@@ -13,5 +13,5 @@ struct Cli {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    peerage_head::run(Cli::parse().args).await
+    Ok(peerage_head::run(Cli::parse().args).await?)
 }

@@ -107,13 +107,15 @@ impl Peers {
     /// Asks every member once.
     pub(crate) async fn describe_all(&self) {
         let members = self.membership.snapshot();
-        futures::stream::iter(members.peers.iter().map(|peer| (peer.address().clone(), peer.url())))
-            .for_each_concurrent(DESCRIBES_IN_FLIGHT, |(address, url)| async move {
-                if let Some(description) = self.describe(&url).await {
-                    self.learn(address.as_str(), &url, description);
-                }
-            })
-            .await;
+        futures::stream::iter(
+            members.peers.iter().map(|peer| (peer.address().clone(), peer.url())),
+        )
+        .for_each_concurrent(DESCRIBES_IN_FLIGHT, |(address, url)| async move {
+            if let Some(description) = self.describe(&url).await {
+                self.learn(address.as_str(), &url, description);
+            }
+        })
+        .await;
     }
 
     async fn describe(&self, url: &Url) -> Option<DescribeResponse> {
@@ -131,8 +133,12 @@ impl Peers {
         } else {
             let version = description.plan_version;
             if known.foreign.insert(url.clone(), version.clone()).as_ref() != Some(&version) {
-                warn!(peer = address, version, ours = PLAN_VERSION,
-                    "peer of another plan version; it gets no work");
+                warn!(
+                    peer = address,
+                    version,
+                    ours = PLAN_VERSION,
+                    "peer of another plan version; it gets no work"
+                );
             }
             return;
         }
@@ -141,7 +147,12 @@ impl Peers {
         }
         let identity = (description.cache_id, description.cores);
         if known.reported.insert(address.to_owned(), identity.clone()).as_ref() != Some(&identity) {
-            info!(peer = address, cache_id = identity.0, cores = identity.1, "peer described itself");
+            info!(
+                peer = address,
+                cache_id = identity.0,
+                cores = identity.1,
+                "peer described itself"
+            );
         }
     }
 }

@@ -14,8 +14,8 @@ impl PartitionPlacement for RendezvousPlacement {
             .iter()
             .map(|assignment| (assignment.name.as_str(), assignment.total_bytes()))
             .collect();
-        let placement = place(&named, &self.0)
-            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let placement =
+            place(&named, &self.0).map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(placement.peer_of)
     }
 }

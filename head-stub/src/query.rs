@@ -104,7 +104,8 @@ impl QueryEngine {
         let started = Instant::now();
         let timeout = request.timeout.map_or(self.query_timeout, |own| own.min(self.query_timeout));
         let deadline = started + timeout;
-        let snapshot = self.catalog.snapshot().await.map_err(|error| exception::from_catalog(&error))?;
+        let snapshot =
+            self.catalog.snapshot().await.map_err(|error| exception::from_catalog(&error))?;
         let mut lost: Vec<Url> = Vec::new();
         let mut attempt_count = 1;
         loop {

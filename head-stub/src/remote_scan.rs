@@ -99,7 +99,8 @@ async fn ask(
                 if let Some(batch) = state.decode()? {
                     return Ok(Some((batch, (responses, state))));
                 }
-                let response = responses.message().await.map_err(|status| lost(&state.url, &status))?;
+                let response =
+                    responses.message().await.map_err(|status| lost(&state.url, &status))?;
                 let Some(response) = response else { return Ok(None) };
                 state.take(response, &counts);
             }

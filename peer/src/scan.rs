@@ -131,7 +131,8 @@ impl PeerScanner {
         scan.metrics.blocks_read.add(read.blocks_read);
         scan.metrics.blocks_pruned.add(open.block_count().saturating_sub(read.blocks_read));
         metrics::count_partition(true);
-        let mut prepared = PreparedRead::new(self.store.clone(), open, assignment, scan, filter, read)?;
+        let mut prepared =
+            PreparedRead::new(self.store.clone(), open, assignment, scan, filter, read)?;
         prepared.fetch_first().await?;
         Ok(Some(prepared))
     }
@@ -141,7 +142,8 @@ impl PeerScanner {
 fn current_predicate(scan: &GroupScan) -> Predicate {
     let table = &scan.table;
     let exact = FilterConverter::new(table.schema(), table.column_ids()).convert_all(&scan.filters);
-    let (Ok(schema), Ok(ids)) = (table.schema().project(&scan.projection), projected_ids(scan)) else {
+    let (Ok(schema), Ok(ids)) = (table.schema().project(&scan.projection), projected_ids(scan))
+    else {
         return exact;
     };
     let dynamic = FilterConverter::new(&schema, &ids).convert_all(&scan.dynamic_filters);

@@ -12,8 +12,8 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion_distributed::{Worker, WorkerQueryContext};
 use metrics_exporter_prometheus::PrometheusHandle;
-use peerage_cluster::{ClusterConfig, ConfigError};
 use peerage_cluster::config::PeerConfig;
+use peerage_cluster::{ClusterConfig, ConfigError};
 use peerage_engine::telemetry::{TelemetryError, start_logs, start_metrics, stop_requested};
 use peerage_engine::{PLAN_VERSION, PeerChannels, ScannerHandle, worker_session};
 use peerage_proto::DESCRIPTORS;
@@ -114,8 +114,7 @@ impl PeerServer {
         let storage_ids = config.storages.keys().cloned().collect();
         let store = PartitionStore::new(storages, config.peer.fetches_in_flight_max);
         let folder = config.peer.cache.path.clone();
-        let unusable =
-            |source| PeerError::Cache { path: folder.display().to_string(), source };
+        let unusable = |source| PeerError::Cache { path: folder.display().to_string(), source };
         let cache = PartitionFileCache::open(folder.clone(), config.peer.cache.bytes_max)
             .await
             .map_err(unusable)?;

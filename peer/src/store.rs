@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::path::Path;
 use object_store::ObjectStoreExt as _;
+use object_store::path::Path;
 use peerage_engine::ScanMetrics;
 use peerage_partition::Checksum;
 use thiserror::Error;

@@ -16,5 +16,4 @@ pub mod v1 {
 }
 
 /// The descriptors of all services, for gRPC reflection.
-pub const DESCRIPTORS: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/peerage.descriptors.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/peerage.descriptors.bin"));

@@ -6,10 +6,7 @@ use super::{DemoError, show};
 
 /// Title and SQL of each question of the demonstration.
 pub const QUESTIONS: [(&str, &str); 5] = [
-    (
-        "How many rows are there? The catalog knows.",
-        "SELECT count(*) AS requests FROM demo.logs",
-    ),
+    ("How many rows are there? The catalog knows.", "SELECT count(*) AS requests FROM demo.logs"),
     (
         "Busiest hosts of one hour: the time range leaves a few partitions to read.",
         "SELECT host, count(*) AS requests, sum(bytes_sent) AS bytes\nFROM demo.logs\nWHERE ts >= \

@@ -112,7 +112,8 @@ mod tests {
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let peers = [PeerPorts { grpc: address(4000), http: address(4001) }];
         let text = cluster_text(address(8123), &peers);
-        let config = ClusterConfig::parse(&text, "cluster.yaml", Path::new("/demo")).expect("valid");
+        let config =
+            ClusterConfig::parse(&text, "cluster.yaml", Path::new("/demo")).expect("valid");
         assert_eq!(config.head.http, address(8123));
     }
 }

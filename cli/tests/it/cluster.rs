@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::ipc::reader::StreamReader;
-use peerage::load::{self, InputOptions, LoadOptions, LoadRequest, LoadSource, SilentProgress, find_inputs};
+use peerage::load::{
+    self, InputOptions, LoadOptions, LoadRequest, LoadSource, SilentProgress, find_inputs,
+};
 use peerage_catalog::Catalog;
 use peerage_cluster::{ClusterConfig, Membership};
 use peerage_head::HeadServer;
@@ -28,14 +30,14 @@ const PARTITION_ROWS: usize = 20_000;
 const MEMBERSHIP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A folder with catalog and data, from which clusters can be started.
-pub struct LoadedTables {
-    pub folder: TempDir,
+pub(crate) struct LoadedTables {
+    pub(crate) folder: TempDir,
     storage: String,
 }
 
 impl LoadedTables {
     /// Loads tables into a local storage.
-    pub async fn load(tables: &[TableFile]) -> Self {
+    pub(crate) async fn load(tables: &[TableFile]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let loaded = Self { folder, storage: "url: \"file://./data\"".to_owned() };
         loaded.load_more(tables, PARTITION_ROWS).await;
@@ -43,7 +45,7 @@ impl LoadedTables {
     }
 
     /// Loads tables into the storage that `storage` describes, as in a cluster file.
-    pub async fn load_into(storage: String, tables: &[TableFile]) -> Self {
+    pub(crate) async fn load_into(storage: String, tables: &[TableFile]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let loaded = Self { folder, storage };
         loaded.load_more(tables, PARTITION_ROWS).await;
@@ -51,7 +53,7 @@ impl LoadedTables {
     }
 
     /// Loads more tables.
-    pub async fn load_more(&self, tables: &[TableFile], partition_rows: usize) {
+    pub(crate) async fn load_more(&self, tables: &[TableFile], partition_rows: usize) {
         let config = self.config(&[], "unused");
         let catalog = self.catalog().await;
         let storage = open_storage("main", config.default_storage_config()).expect("opens");
@@ -74,7 +76,7 @@ impl LoadedTables {
         }
     }
 
-    pub async fn catalog(&self) -> Catalog {
+    pub(crate) async fn catalog(&self) -> Catalog {
         let path = self.folder.path().join("catalog.db");
         Catalog::open(&format!("sqlite://{}", path.display())).await.expect("opens")
     }
@@ -96,7 +98,8 @@ impl LoadedTables {
              \"./{name}.pods.txt\", poll_interval: 100ms }}\n",
             self.storage
         );
-        ClusterConfig::parse(&text, "cluster.yaml", self.folder.path()).expect("a valid cluster file")
+        ClusterConfig::parse(&text, "cluster.yaml", self.folder.path())
+            .expect("a valid cluster file")
     }
 }
 
@@ -106,38 +109,38 @@ struct RunningPeer {
 }
 
 /// A head and its peers.
-pub struct TestCluster {
+pub(crate) struct TestCluster {
     tables: Arc<LoadedTables>,
     name: String,
     peers: Vec<RunningPeer>,
     next_number: usize,
-    pub head: SocketAddr,
+    pub(crate) head: SocketAddr,
     head_task: JoinHandle<()>,
     _membership: Arc<Membership>,
 }
 
 /// An answer of the head.
 #[derive(Debug)]
-pub struct HttpAnswer {
-    pub status: u16,
-    pub headers: reqwest::header::HeaderMap,
-    pub body: Vec<u8>,
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) body: Vec<u8>,
 }
 
 impl HttpAnswer {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
     /// Returns a count of `X-Peerage-Statistics`.
-    pub fn count(&self, name: &str) -> u64 {
+    pub(crate) fn count(&self, name: &str) -> u64 {
         let header = self.headers.get("x-peerage-statistics").expect("statistics are sent");
         let statistics: Value = serde_json::from_slice(header.as_bytes()).expect("JSON");
         assert_eq!(statistics["is_complete"], true, "{statistics}");
-        statistics[name].as_u64().unwrap_or_else(|| panic!("no count {name} in {statistics}"))
+        statistics[name].as_u64().expect("a count of that name")
     }
 
-    pub fn batches(&self) -> Vec<RecordBatch> {
+    pub(crate) fn batches(&self) -> Vec<RecordBatch> {
         if self.body.is_empty() {
             return Vec::new();
         }
@@ -149,7 +152,7 @@ impl HttpAnswer {
 impl TestCluster {
     /// Starts a head over `peer_count` new peers, whose caches are empty unless a cluster of this
     /// name ran before.
-    pub async fn start(tables: &Arc<LoadedTables>, name: &str, peer_count: usize) -> Self {
+    pub(crate) async fn start(tables: &Arc<LoadedTables>, name: &str, peer_count: usize) -> Self {
         let tables = Arc::clone(tables);
         std::fs::write(tables.pods_file(name), "[]").expect("written");
         let config = tables.config(&[], name);
@@ -187,25 +190,25 @@ impl TestCluster {
     }
 
     /// Adds a peer and waits until the head knows it.
-    pub async fn add_peer(&mut self) {
+    pub(crate) async fn add_peer(&mut self) {
         self.start_peer().await;
         self.publish().await;
     }
 
     /// Kills a peer without telling anybody.
-    pub async fn kill_peer(&mut self, position: usize) {
+    pub(crate) async fn kill_peer(&mut self, position: usize) {
         let peer = self.peers.remove(position);
         peer.task.abort();
         assert!(peer.task.await.expect_err("aborted").is_cancelled());
     }
 
     /// Returns the gRPC address of a peer.
-    pub fn peer_address(&self, position: usize) -> SocketAddr {
+    pub(crate) fn peer_address(&self, position: usize) -> SocketAddr {
         self.peers[position].address
     }
 
     /// Writes the list of peers and waits until the head works with it.
-    pub async fn publish(&self) {
+    pub(crate) async fn publish(&self) {
         let pods: Vec<Value> = self
             .peers
             .iter()
@@ -232,12 +235,17 @@ impl TestCluster {
     }
 
     /// Asks the head.
-    pub async fn query(&self, sql: &str, format: &str) -> HttpAnswer {
+    pub(crate) async fn query(&self, sql: &str, format: &str) -> HttpAnswer {
         self.request(reqwest::Method::POST, &format!("/?default_format={format}"), sql).await
     }
 
     /// Sends any request to the head.
-    pub async fn request(&self, method: reqwest::Method, target: &str, body: &str) -> HttpAnswer {
+    pub(crate) async fn request(
+        &self,
+        method: reqwest::Method,
+        target: &str,
+        body: &str,
+    ) -> HttpAnswer {
         let url = format!("http://{}{target}", self.head);
         let request = reqwest::Client::new().request(method, url).body(body.to_owned());
         let response = request.send().await.expect("the head answers");
@@ -259,7 +267,7 @@ impl Drop for TestCluster {
 }
 
 /// Returns the tables of the SQL scripts, the generated ones written into `folder`.
-pub fn script_tables(folder: &Path) -> Vec<TableFile> {
+pub(crate) fn script_tables(folder: &Path) -> Vec<TableFile> {
     let mut tables = peerage_testdata::tables::checked_in();
     tables.extend(peerage_testdata::tables::generate_into(folder).expect("generated"));
     tables

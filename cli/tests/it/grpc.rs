@@ -15,6 +15,7 @@ use peerage_proto::v1::{
     ScanRequest, ScanStatistics, literal,
 };
 use peerage_testdata::tables;
+use tonic::Code;
 use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
@@ -114,7 +115,9 @@ async fn rows_are_scanned_without_a_head() {
     assert_eq!(statistics.cache_misses, 0);
     for batch in &batches {
         assert_eq!(batch.num_columns(), 2);
-        assert!(batch.column(0).as_primitive::<Int64Type>().values().iter().all(|month| *month == 1));
+        assert!(
+            batch.column(0).as_primitive::<Int64Type>().values().iter().all(|month| *month == 1)
+        );
     }
     let limited = ScanRequest { limit: 3, ..filtered };
     assert_eq!(rows(&scan(&fixture, limited).await.expect("scans").0), 3);
@@ -123,12 +126,11 @@ async fn rows_are_scanned_without_a_head() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_requests_are_refused_by_name() {
     let fixture = peer().await;
-    let check = async |request: ScanRequest, code: tonic::Code, text: &str| {
+    let check = async |request: ScanRequest, code: Code, text: &str| {
         let status = scan(&fixture, request).await.expect_err("is refused");
         assert_eq!(status.code(), code, "{status}");
         assert!(status.message().contains(text), "{status}");
     };
-    use tonic::Code;
     check(ScanRequest::default(), Code::InvalidArgument, "no assignments").await;
     let unknown = ScanRequest { columns: vec!["nope".to_owned()], ..request(&fixture) };
     check(unknown, Code::InvalidArgument, "no column \"nope\"").await;
@@ -165,7 +167,8 @@ async fn a_peer_describes_itself_and_its_services() {
     };
     let answers = reflection.server_reflection_info(futures::stream::iter([list])).await;
     let answer = answers.expect("answers").into_inner().message().await.expect("answers");
-    let Some(MessageResponse::ListServicesResponse(services)) = answer.expect("one").message_response
+    let Some(MessageResponse::ListServicesResponse(services)) =
+        answer.expect("one").message_response
     else {
         panic!("no list of services");
     };

@@ -86,7 +86,8 @@ async fn check(cluster: &TestCluster, case: &Case) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cases() {
     let cluster = cluster().await;
-    let text = std::fs::read_to_string(peerage_testdata::path("http/interface.yaml")).expect("read");
+    let text =
+        std::fs::read_to_string(peerage_testdata::path("http/interface.yaml")).expect("read");
     let cases: Vec<Case> = serde_saphyr::from_str(&text).expect("well-formed cases");
     assert!(cases.len() >= 30);
     let mut wrong = Vec::new();
@@ -120,7 +121,11 @@ async fn long_answers_are_streamed_and_broken_off_by_a_marked_exception() {
     };
     let text = String::from_utf8_lossy(&body);
     assert!(broke_off, "the connection is broken off after an exception");
-    assert!(text.contains(&format!("\r\n__exception__\r\n{tag}\r\n")), "{}", &text[text.len() - 500..]);
+    assert!(
+        text.contains(&format!("\r\n__exception__\r\n{tag}\r\n")),
+        "{}",
+        &text[text.len() - 500..]
+    );
     assert!(text.ends_with(&format!(" {tag}\r\n__exception__\r\n")));
 }
 
@@ -152,6 +157,7 @@ async fn every_format_is_written() {
     assert_eq!(batches.iter().map(arrow::array::RecordBatch::num_rows).sum::<usize>(), 2);
     let parquet = bytes::Bytes::from(cluster.query(sql, "Parquet").await.body);
     let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(parquet, 10);
-    let rows: usize = reader.expect("a Parquet file").map(|batch| batch.expect("rows").num_rows()).sum();
+    let rows: usize =
+        reader.expect("a Parquet file").map(|batch| batch.expect("rows").num_rows()).sum();
     assert_eq!(rows, 2);
 }

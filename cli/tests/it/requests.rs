@@ -19,7 +19,8 @@ async fn flights_of_three_peers(name: &str) -> (Arc<LoadedTables>, TestCluster) 
     (tables, cluster)
 }
 
-const SCAN: &str = "SELECT origin, count(*), sum(distance) FROM nyc.flights GROUP BY origin ORDER BY 1";
+const SCAN: &str =
+    "SELECT origin, count(*), sum(distance) FROM nyc.flights GROUP BY origin ORDER BY 1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cold_is_two_requests_a_partition_more_than_warm() {

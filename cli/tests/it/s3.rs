@@ -1,5 +1,6 @@
 //! The whole way on a real S3 server: load into a bucket, query over three peers.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -34,9 +35,10 @@ impl S3Server {
             .output()
             .expect("the script runs");
         let errors = String::from_utf8_lossy(&started.stderr);
-        let is_required = std::env::var_os("PEERAGE_TEST_S3").is_some_and(|value| value == "required");
+        let is_required =
+            std::env::var_os("PEERAGE_TEST_S3").is_some_and(|value| value == "required");
         if started.status.code() == Some(EXIT_UNAVAILABLE) && !is_required {
-            eprintln!("skipped: no S3 server can be had here: {errors}");
+            writeln!(std::io::stderr(), "skipped: no S3 server can be had here: {errors}").ok();
             return None;
         }
         assert!(started.status.success(), "{errors}");
@@ -45,7 +47,7 @@ impl S3Server {
     }
 
     fn fact(&self, name: &str) -> &str {
-        self.facts[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.facts))
+        self.facts[name].as_str().expect("the script tells it")
     }
 }
 

@@ -60,10 +60,7 @@ impl Assignment {
     /// Returns the bytes of all three files: what placement balances.
     #[must_use]
     pub const fn total_bytes(&self) -> u64 {
-        self.manifest
-            .bytes
-            .saturating_add(self.index.bytes)
-            .saturating_add(self.data.bytes)
+        self.manifest.bytes.saturating_add(self.index.bytes).saturating_add(self.data.bytes)
     }
 
     /// Returns the wire form.

@@ -102,11 +102,7 @@ impl PartitionScanCodec {
 }
 
 fn decode_group(group: v1::AssignmentGroup) -> Result<Vec<Assignment>> {
-    group
-        .assignments
-        .into_iter()
-        .map(|wire| Assignment::try_from(wire).map_err(external))
-        .collect()
+    group.assignments.into_iter().map(|wire| Assignment::try_from(wire).map_err(external)).collect()
 }
 
 fn encode_schema(schema: &Schema) -> Vec<u8> {

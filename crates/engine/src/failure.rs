@@ -65,7 +65,10 @@ mod tests {
         let wrapped = ScanFailure::Store.wrap(&error);
         let two_hops_on = DataFusionError::Execution(format!("task 3: {wrapped}"));
         let (kind, text) = ScanFailure::find(&two_hops_on).expect("found");
-        assert_eq!((kind, text.as_str()), (ScanFailure::Store, "partition not readable: bucket is gone"));
+        assert_eq!(
+            (kind, text.as_str()),
+            (ScanFailure::Store, "partition not readable: bucket is gone")
+        );
         assert_eq!(ScanFailure::find(&DataFusionError::Execution("no".to_owned())), None);
     }
 }

@@ -39,9 +39,9 @@ impl<'a> FilterConverter<'a> {
     /// Returns what `filters`, joined by AND, say about partitions at this moment.
     #[must_use]
     pub fn convert_all(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Predicate {
-        filters.iter().fold(Predicate::True, |all, filter| {
-            Predicate::and(all, self.convert(filter))
-        })
+        filters
+            .iter()
+            .fold(Predicate::True, |all, filter| Predicate::and(all, self.convert(filter)))
     }
 
     /// Returns what `filter` says about partitions at this moment; a dynamic filter is asked for its
@@ -116,8 +116,11 @@ impl<'a> FilterConverter<'a> {
         if literal.is_null() {
             return Predicate::False;
         }
-        value(literal, data_type)
-            .map_or(Predicate::True, |value| Predicate::Compare { column, op, value })
+        value(literal, data_type).map_or(Predicate::True, |value| Predicate::Compare {
+            column,
+            op,
+            value,
+        })
     }
 
     fn in_list(&self, list: &InListExpr, negated: bool) -> Predicate {
@@ -194,8 +197,7 @@ impl<'a> FilterConverter<'a> {
             return self.column_at(column.index());
         }
         let cast = operand.downcast_ref::<CastExpr>()?;
-        let (column, from) =
-            self.column_at(cast.expr().downcast_ref::<Column>()?.index())?;
+        let (column, from) = self.column_at(cast.expr().downcast_ref::<Column>()?.index())?;
         is_same_kind(from, cast.cast_type()).then_some((column, from))
     }
 
@@ -331,10 +333,7 @@ mod tests {
         check_expr(parse, expected);
     }
 
-    fn check_expr(
-        expr: impl FnOnce(&SessionContext, &DFSchema) -> Expr,
-        expected: Expect,
-    ) {
+    fn check_expr(expr: impl FnOnce(&SessionContext, &DFSchema) -> Expr, expected: Expect) {
         let schema = Schema::new(vec![
             Field::new("a", DataType::Int32, true),
             Field::new("s", DataType::Utf8, true),

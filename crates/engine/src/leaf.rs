@@ -94,9 +94,8 @@ impl PartitionScanExec {
     pub fn with_groups(&self, groups: Vec<Vec<Assignment>>) -> Self {
         let mut share = self.clone();
         let properties = self.properties.as_ref().clone();
-        share.properties = Arc::new(
-            properties.with_partitioning(Partitioning::UnknownPartitioning(groups.len())),
-        );
+        share.properties =
+            Arc::new(properties.with_partitioning(Partitioning::UnknownPartitioning(groups.len())));
         share.groups = groups;
         share.metrics = ExecutionPlanMetricsSet::new();
         share
@@ -140,7 +139,8 @@ impl PartitionScanExec {
 
     fn rows_of(&self, partition: Option<usize>) -> usize {
         let count = |group: &Vec<Assignment>| {
-            let rows = group.iter().fold(0_u64, |sum, assignment| sum.saturating_add(assignment.rows));
+            let rows =
+                group.iter().fold(0_u64, |sum, assignment| sum.saturating_add(assignment.rows));
             usize::try_from(rows).unwrap_or(usize::MAX)
         };
         match partition {
@@ -277,10 +277,9 @@ impl ExecutionPlan for PartitionScanExec {
         let scanner = config.get_extension::<ScannerHandle>().ok_or_else(|| {
             internal_datafusion_err!("this process has no scanner for partitions in its session")
         })?;
-        let assignments = self
-            .groups
-            .get(partition)
-            .ok_or_else(|| internal_datafusion_err!("the leaf has no output partition {partition}"))?;
+        let assignments = self.groups.get(partition).ok_or_else(|| {
+            internal_datafusion_err!("the leaf has no output partition {partition}")
+        })?;
         scanner.0.scan(GroupScan {
             table: Arc::clone(&self.table),
             projection: self.projection.clone(),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
 use peerage_proto::v1::ScanStatistics;
 
 use crate::assignment::Assignment;
@@ -105,7 +107,8 @@ mod tests {
     #[test]
     fn counters_survive_the_way_through_metrics() {
         let set = ExecutionPlanMetricsSet::new();
-        let wanted = ScanStatistics { partitions_read: 3, store_bytes: 1 << 40, ..Default::default() };
+        let wanted =
+            ScanStatistics { partitions_read: 3, store_bytes: 1 << 40, ..Default::default() };
         ScanMetrics::new(&set, 0).add(&wanted);
         ScanMetrics::new(&set, 1).add(&wanted);
         let mut doubled = wanted;

@@ -6,7 +6,9 @@ use datafusion::common::Result;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion_distributed::{DistributedExt as _, SessionStateBuilderExt as _, WorkerQueryContext};
+use datafusion_distributed::{
+    DistributedExt as _, SessionStateBuilderExt as _, WorkerQueryContext,
+};
 
 use crate::codec::PartitionScanCodec;
 use crate::distribution::{QueryPeers, desired_tasks, route, scale_up};

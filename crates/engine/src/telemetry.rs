@@ -61,7 +61,8 @@ pub enum TelemetryError {
 pub fn start_logs(args: &LogArgs) -> Result<(), TelemetryError> {
     let env_filter = EnvFilter::try_new(&args.log)
         .map_err(|source| TelemetryError::LogFilter { filter: args.log.clone(), source })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(env_filter).with_writer(std::io::stderr);
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(env_filter).with_writer(std::io::stderr);
     let started = match args.log_format {
         LogForm::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
         LogForm::Json => builder.json().try_init(),

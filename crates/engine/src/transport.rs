@@ -124,7 +124,10 @@ impl PeerChannels {
 impl ChannelResolver for PeerChannels {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         let channel = grpc::BoxCloneSyncChannel::new(self.channel(url)?);
-        Ok(Box::new(MarkingChannel { url: url.clone(), inner: grpc::create_worker_client(channel) }))
+        Ok(Box::new(MarkingChannel {
+            url: url.clone(),
+            inner: grpc::create_worker_client(channel),
+        }))
     }
 }
 

@@ -45,9 +45,10 @@ impl PartitionTable {
         let schema = self.scan_table.schema();
         let converter = FilterConverter::new(schema, self.scan_table.column_ids());
         let predicate = converter.convert_all(filters);
-        let range = self.table.primary_column().and_then(|primary| {
-            time_range_ms(&predicate, primary.id, &primary.data_type)
-        });
+        let range = self
+            .table
+            .primary_column()
+            .and_then(|primary| time_range_ms(&predicate, primary.id, &primary.data_type));
         let snapshot = &self.binding.snapshot;
         let total = snapshot.partition_count(self.table.id).await.map_err(external)?;
         let records = if range.as_ref().is_some_and(std::ops::RangeInclusive::is_empty) {

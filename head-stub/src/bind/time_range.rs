@@ -150,12 +150,10 @@ mod tests {
 
     #[test]
     fn contradictions_leave_nothing() {
-        let range = |predicate| {
-            time_range_ms(&predicate, TS, &DataType::Timestamp(TimeUnit::Second, None))
-        };
+        let range =
+            |predicate| time_range_ms(&predicate, TS, &DataType::Timestamp(TimeUnit::Second, None));
         assert!(range(Predicate::False).is_some_and(|range| range.is_empty()));
-        let never =
-            Predicate::And(vec![compare(Comparison::Gt, 5), compare(Comparison::Lt, 3)]);
+        let never = Predicate::And(vec![compare(Comparison::Gt, 5), compare(Comparison::Lt, 3)]);
         assert!(range(never).is_some_and(|range| range.is_empty()));
     }
 

@@ -23,7 +23,8 @@ pub(super) fn decide(
 type Credentials = (Option<String>, Option<String>);
 
 fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<Credentials, Exception> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let text =
+        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let by_header = (text("x-clickhouse-user"), text("x-clickhouse-key"));
     let by_parameter =
         (parameters.get("user").map(str::to_owned), parameters.get("password").map(str::to_owned));
@@ -50,9 +51,10 @@ fn basic(authorization: &str) -> Result<Credentials, Exception> {
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(refused("Invalid authentication: only the scheme Basic is supported"));
     }
-    let decoded = decode_base64(value.trim())
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| refused("Invalid authentication: the Authorization header is not Base64 text"))?;
+    let decoded =
+        decode_base64(value.trim()).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(
+            || refused("Invalid authentication: the Authorization header is not Base64 text"),
+        )?;
     let (user, password) = decoded.split_once(':').unwrap_or((&decoded, ""));
     Ok((Some(user.to_owned()), Some(password.to_owned())))
 }

@@ -51,8 +51,7 @@ impl Parameters {
     }
 
     fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
-        let is_setting =
-            |name: &str| !RESERVED.contains(&name) && !name.starts_with("param_");
+        let is_setting = |name: &str| !RESERVED.contains(&name) && !name.starts_with("param_");
         self.0
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -66,7 +65,8 @@ pub(super) fn query_id(parameters: &Parameters, headers: &HeaderMap) -> String {
     let is_usable = |id: &&str| {
         !id.is_empty() && id.len() <= QUERY_ID_BYTES_MAX && id.bytes().all(|b| b.is_ascii_graphic())
     };
-    let given = parameters.get("query_id").filter(is_usable).or_else(|| by_header().filter(is_usable));
+    let given =
+        parameters.get("query_id").filter(is_usable).or_else(|| by_header().filter(is_usable));
     given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
 }
 

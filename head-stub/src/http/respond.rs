@@ -88,9 +88,10 @@ impl Source {
     fn columns(&self) -> Vec<ResultColumn> {
         match self {
             Self::Running(running) => ResultColumn::from_schema(&running.head.schema),
-            Self::Known(batch) => {
-                batch.as_ref().map(|batch| ResultColumn::from_schema(&batch.schema())).unwrap_or_default()
-            }
+            Self::Known(batch) => batch
+                .as_ref()
+                .map(|batch| ResultColumn::from_schema(&batch.schema()))
+                .unwrap_or_default(),
         }
     }
 
@@ -138,8 +139,12 @@ impl Answer {
         let advanced = self.try_advance().await;
         if let Err(exception) = &advanced {
             self.end = QueryEnd::Failed;
-            info!(query_id = self.query_id, code = exception.code.number(),
-                error = exception.message, "query failed");
+            info!(
+                query_id = self.query_id,
+                code = exception.code.number(),
+                error = exception.message,
+                "query failed"
+            );
         }
         advanced
     }
@@ -161,9 +166,16 @@ impl Answer {
         self.is_ended = true;
         self.end = QueryEnd::Finished;
         let elapsed = self.started.elapsed();
-        info!(query_id = self.query_id, rows = self.rows, ?elapsed,
-            partitions_read = statistics.partitions_read, store_requests = statistics.store_requests,
-            store_bytes = statistics.store_bytes, attempts = statistics.attempts, "query finished");
+        info!(
+            query_id = self.query_id,
+            rows = self.rows,
+            ?elapsed,
+            partitions_read = statistics.partitions_read,
+            store_requests = statistics.store_requests,
+            store_bytes = statistics.store_bytes,
+            attempts = statistics.attempts,
+            "query finished"
+        );
         Ok(())
     }
 
@@ -266,8 +278,8 @@ pub(super) fn head_response(query: &HttpQuery) -> Response {
 /// Returns the answer for an exception before the first byte.
 pub(super) fn exception_response(exception: &Exception, query_id: &str) -> Response {
     let mut response = Response::new(Body::from(exception.body()));
-    *response.status_mut() = StatusCode::from_u16(exception.http_status())
-        .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(exception.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     put(headers, "content-type", "text/plain; charset=UTF-8");
     put(headers, "x-clickhouse-query-id", query_id);

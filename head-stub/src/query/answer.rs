@@ -13,9 +13,9 @@ use peerage_clickhouse::Exception;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::AnswerHead;
 use super::attempt::Attempt;
 use super::statistics::{QueryStatistics, collect};
-use super::AnswerHead;
 use crate::exception;
 
 /// Bytes of an answer that are held back: within them a lost peer costs a repetition, not an error.
@@ -71,8 +71,7 @@ impl RunningQuery {
         let schema = answer.rest.schema();
         let statistics = Arc::new(Mutex::new(QueryStatistics::default()));
         let head = AnswerHead { schema, statistics: Arc::clone(&statistics) };
-        let state =
-            Streaming { answer, statistics, started, timeout, rows: 0, _permit: permit };
+        let state = Streaming { answer, statistics, started, timeout, rows: 0, _permit: permit };
         let batches = futures::stream::try_unfold(state, |mut state| async move {
             let batch = state.next().await?;
             Ok(batch.map(|batch| (batch, state)))

@@ -32,7 +32,8 @@ pub(crate) async fn answer(
         StatementKind::ShowTables { database } => {
             let database = database.as_deref().unwrap_or(current_database);
             require_database(snapshot, database).await?;
-            let tables = snapshot.tables().await.map_err(|error| exception::from_catalog(&error))?;
+            let tables =
+                snapshot.tables().await.map_err(|error| exception::from_catalog(&error))?;
             let inside = tables.into_iter().filter(|table| table.database == database);
             names(inside.map(|table| table.name).collect())
         }

@@ -17,7 +17,10 @@ use futures::future::BoxFuture;
 const SUBQUERIES_MAX: usize = 64;
 
 /// Returns the plan with the values of such subqueries in their place.
-pub(super) fn evaluate(state: &SessionState, plan: LogicalPlan) -> BoxFuture<'_, Result<LogicalPlan>> {
+pub(super) fn evaluate(
+    state: &SessionState,
+    plan: LogicalPlan,
+) -> BoxFuture<'_, Result<LogicalPlan>> {
     Box::pin(async move {
         let subqueries = unproven(&plan)?;
         if subqueries.is_empty() {
@@ -91,17 +94,19 @@ fn replace(plan: LogicalPlan, values: &[(Subquery, ScalarValue)]) -> Result<Logi
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let rewritten = expr.transform_up(|expr| Ok(match &expr {
-                Expr::ScalarSubquery(subquery) => {
-                    match values.iter().find(|(other, _)| other == subquery) {
-                        Some((_, value)) => {
-                            Transformed::yes(Expr::Literal(value.clone(), None))
+            let rewritten = expr.transform_up(|expr| {
+                Ok(match &expr {
+                    Expr::ScalarSubquery(subquery) => {
+                        match values.iter().find(|(other, _)| other == subquery) {
+                            Some((_, value)) => {
+                                Transformed::yes(Expr::Literal(value.clone(), None))
+                            }
+                            None => Transformed::no(expr),
                         }
-                        None => Transformed::no(expr),
                     }
-                }
-                _ => Transformed::no(expr),
-            }))?;
+                    _ => Transformed::no(expr),
+                })
+            })?;
             Ok(rewritten.update_data(|expr| name.restore(expr)))
         })?;
         node.map_data(|node| node.recompute_schema())

@@ -31,8 +31,7 @@ pub(super) struct CacheFolder {
 impl CacheFolder {
     /// Opens or makes the folder.
     pub(super) async fn open(path: PathBuf) -> io::Result<Self> {
-        let folder =
-            Self { path: path.into(), temporary_count: Arc::new(AtomicU64::new(0)) };
+        let folder = Self { path: path.into(), temporary_count: Arc::new(AtomicU64::new(0)) };
         let path = Arc::clone(&folder.path);
         off_thread(move || fs::create_dir_all(path.join(QUARANTINE))).await?;
         Ok(folder)

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 
 fn key(number: u32) -> CacheKey {
-    let partition = format!("{number}-{number}-01ARZ3NDEKTSV4RRFFQ69G5FAV").parse().expect("a name");
+    let partition =
+        format!("{number}-{number}-01ARZ3NDEKTSV4RRFFQ69G5FAV").parse().expect("a name");
     CacheKey { partition, kind: FileKind::Index }
 }
 
@@ -109,7 +110,8 @@ async fn a_file_that_is_in_use_survives_its_eviction() {
     let folder = tempfile::tempdir().expect("a folder");
     let bench = Bench::open(folder.path(), 1_000).await;
     let wanted = FileRef::of(&bytes(1));
-    let (held, _) = bench.cache.get(&key(1), &wanted, || async { Ok(bytes(1)) }).await.expect("had");
+    let (held, _) =
+        bench.cache.get(&key(1), &wanted, || async { Ok(bytes(1)) }).await.expect("had");
     bench.get(2).await;
     assert_eq!(held.as_ref().as_ref(), &bytes(1)[..]);
 }

@@ -132,7 +132,7 @@ fn run(
         .chain(statistics)
         .map(|part| match part {
             Ok(part) => Ok(ScanResponse { part: Some(part) }),
-            Err(error) => Err(status(&ScanRequestError::Engine(error))),
+            Err(error) => Err(status(&error.into())),
         })
         .boxed())
 }

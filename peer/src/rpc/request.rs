@@ -66,7 +66,8 @@ pub(super) fn written_leaf(
 
 fn position(table: &ScanTable, name: &str) -> Result<usize, ScanRequestError> {
     table.schema().index_of(name).map_err(|_unknown| {
-        let names: Vec<_> = table.schema().fields().iter().map(|field| field.name().as_str()).collect();
+        let names: Vec<_> =
+            table.schema().fields().iter().map(|field| field.name().as_str()).collect();
         ScanRequestError::BadRequest(format!("no column {name:?}; there are: {}", names.join(", ")))
     })
 }
@@ -103,7 +104,9 @@ fn to_expr(
                 ComparisonOperator::LessOrEqual => Operator::LtEq,
                 ComparisonOperator::Greater => Operator::Gt,
                 ComparisonOperator::GreaterOrEqual => Operator::GtEq,
-                ComparisonOperator::Unspecified => return Err(bad("a comparison without operator")),
+                ComparisonOperator::Unspecified => {
+                    return Err(bad("a comparison without operator"));
+                }
             };
             let literal = compare.literal.as_ref().and_then(|literal| literal.value.as_ref());
             let literal = scalar(literal.ok_or_else(|| bad("a comparison without literal"))?);

@@ -15,7 +15,7 @@ pub(super) enum ScanRequestError {
     BadRequest(String),
     /// An assignment is not one.
     #[error("bad assignment")]
-    Assignment(#[from] AssignmentError),
+    Assignment(#[source] Box<AssignmentError>),
     /// The peer works on as many scans as it may.
     #[error("peer at its limit of {limit} scans; try again or ask another peer")]
     Overloaded {
@@ -24,10 +24,30 @@ pub(super) enum ScanRequestError {
     },
     /// A partition could not be answered.
     #[error("scan failed")]
-    Scan(#[from] ScanError),
+    Scan(#[source] Box<ScanError>),
     /// The plan could not be built or run.
     #[error("scan failed")]
-    Engine(#[from] DataFusionError),
+    Engine(#[source] Box<DataFusionError>),
+}
+
+// The sources are boxed: the error of every call would be as large as the largest of them.
+
+impl From<AssignmentError> for ScanRequestError {
+    fn from(source: AssignmentError) -> Self {
+        Self::Assignment(Box::new(source))
+    }
+}
+
+impl From<ScanError> for ScanRequestError {
+    fn from(source: ScanError) -> Self {
+        Self::Scan(Box::new(source))
+    }
+}
+
+impl From<DataFusionError> for ScanRequestError {
+    fn from(source: DataFusionError) -> Self {
+        Self::Engine(Box::new(source))
+    }
 }
 
 /// Returns the status of an error, with all its causes in one line.
@@ -38,7 +58,7 @@ pub(super) fn status(error: &ScanRequestError) -> Status {
             Status::invalid_argument(text)
         }
         ScanRequestError::Overloaded { .. } => Status::resource_exhausted(text),
-        ScanRequestError::Scan(scan) => match scan {
+        ScanRequestError::Scan(scan) => match scan.as_ref() {
             ScanError::Corrupt { .. } | ScanError::Mismatch { .. } | ScanError::Decode { .. } => {
                 Status::data_loss(text)
             }

@@ -47,9 +47,10 @@ impl DataFile {
             folder: &self.assignment.path,
             file: DATA_FILE,
         };
-        let data = self.store.fetch_ranges(object, &requests, &self.counts).await.map_err(|source| {
-            ScanError::Store { partition: self.assignment.name.clone(), source }
-        })?;
+        let data =
+            self.store.fetch_ranges(object, &requests, &self.counts).await.map_err(|source| {
+                ScanError::Store { partition: self.assignment.name.clone(), source }
+            })?;
         Ok(requests.into_iter().zip(data).collect())
     }
 }
@@ -78,15 +79,13 @@ impl PreparedRead {
             partition: assignment.name.clone(),
             what: error.to_string(),
         };
-        let undecodable =
-            |source| ScanError::Decode { partition: assignment.name.clone(), source };
+        let undecodable = |source| ScanError::Decode { partition: assignment.name.clone(), source };
         let (schema, column_ids) = projected_schema(scan).map_err(mismatch)?;
         let adapter = Adapter::new(open.manifest(), Arc::new(schema), &column_ids);
         let descriptor = open.metadata().parquet_schema();
         let mask = adapter.mask(descriptor);
-        let rows_of = |group: usize| {
-            usize::try_from(open.parquet().row_group(group).num_rows()).unwrap_or(0)
-        };
+        let rows_of =
+            |group: usize| usize::try_from(open.parquet().row_group(group).num_rows()).unwrap_or(0);
         let mut builder = ParquetPushDecoderBuilder::new_with_metadata(open.metadata().clone())
             .with_batch_size(scan.batch_rows)
             .with_row_groups(plan.row_groups.clone())
@@ -97,13 +96,13 @@ impl PreparedRead {
         let mut first_mask = mask.clone();
         if let Some(filter) = filter {
             let predicate = row_predicate(&open, filter);
-            first_mask = parquet::arrow::arrow_reader::ArrowPredicate::projection(&predicate).clone();
+            first_mask =
+                parquet::arrow::arrow_reader::ArrowPredicate::projection(&predicate).clone();
             builder = builder.with_row_filter(RowFilter::new(vec![Box::new(predicate)]));
         }
         let decoder = builder.build().map_err(undecodable)?;
         let first = first_ranges(&open, &plan, &mask, &first_mask);
-        let file =
-            DataFile { store, assignment: assignment.clone(), counts: scan.metrics.clone() };
+        let file = DataFile { store, assignment: assignment.clone(), counts: scan.metrics.clone() };
         Ok(Self { file, decoder, adapter, first, held: Vec::new() })
     }
 
@@ -130,9 +129,9 @@ impl PreparedRead {
                 DecodeResult::Data(batch) if batch.num_rows() == 0 => {}
                 DecodeResult::Data(batch) => {
                     let adapted = self.adapter.adapt(&batch);
-                    return adapted
-                        .map(Some)
-                        .map_err(|error| self.undecodable(ParquetError::External(Box::new(error))));
+                    return adapted.map(Some).map_err(|error| {
+                        self.undecodable(ParquetError::External(Box::new(error)))
+                    });
                 }
                 DecodeResult::Finished => return Ok(None),
             }
@@ -158,9 +157,8 @@ impl PreparedRead {
 }
 
 fn slice(buffers: &[(Range<u64>, Bytes)], wanted: &Range<u64>) -> Option<Bytes> {
-    let (range, bytes) = buffers
-        .iter()
-        .find(|(range, _)| range.start <= wanted.start && wanted.end <= range.end)?;
+    let (range, bytes) =
+        buffers.iter().find(|(range, _)| range.start <= wanted.start && wanted.end <= range.end)?;
     let start = usize::try_from(wanted.start - range.start).ok()?;
     let end = usize::try_from(wanted.end - range.start).ok()?;
     Some(bytes.slice(start..end))
@@ -170,8 +168,9 @@ fn slice(buffers: &[(Range<u64>, Bytes)], wanted: &Range<u64>) -> Option<Bytes> 
 fn row_predicate(
     open: &OpenPartition,
     filter: &FilterPlan,
-) -> ArrowPredicateFn<impl FnMut(RecordBatch) -> Result<arrow::array::BooleanArray, ArrowError> + use<>>
-{
+) -> ArrowPredicateFn<
+    impl FnMut(RecordBatch) -> Result<arrow::array::BooleanArray, ArrowError> + use<>,
+> {
     let adapter = Adapter::new(open.manifest(), Arc::clone(&filter.schema), &filter.column_ids);
     let mask = adapter.mask(open.metadata().parquet_schema());
     let expr = Arc::clone(&filter.expr);

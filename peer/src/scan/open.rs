@@ -128,7 +128,8 @@ impl PartitionOpener {
     ) -> Option<Arc<OpenPartition>> {
         let mut all = self.open.lock().expect("no holder of this lock panics");
         let open = all.get(name)?;
-        let is_same = Arc::ptr_eq(&open.manifest_file, manifest) && Arc::ptr_eq(&open.index_file, index);
+        let is_same =
+            Arc::ptr_eq(&open.manifest_file, manifest) && Arc::ptr_eq(&open.index_file, index);
         is_same.then(|| Arc::clone(open))
     }
 
@@ -144,8 +145,7 @@ impl PartitionOpener {
             FileKind::Manifest => MANIFEST_FILE,
             FileKind::Index => INDEX_FILE,
         };
-        let object =
-            ObjectName { storage: &assignment.storage, folder: &assignment.path, file };
+        let object = ObjectName { storage: &assignment.storage, folder: &assignment.path, file };
         let fetch = || self.fetch_checked(object, wanted, counts);
         let (file, outcome) = self.cache.get(&key, wanted, fetch).await?;
         match outcome {
@@ -171,8 +171,7 @@ fn decode(
     index_file: Arc<CachedFile>,
 ) -> Result<OpenPartition, ScanError> {
     let partition = || assignment.name.clone();
-    let corrupt =
-        |what| move |source| ScanError::Corrupt { partition: partition(), what, source };
+    let corrupt = |what| move |source| ScanError::Corrupt { partition: partition(), what, source };
     let manifest =
         Manifest::decode(manifest_file.as_ref().as_ref()).map_err(corrupt("manifest"))?;
     let belongs = *manifest.name() == assignment.name
@@ -182,8 +181,7 @@ fn decode(
         let what = format!("the catalog and the manifest of {} disagree", manifest.name());
         return Err(ScanError::Mismatch { partition: partition(), what });
     }
-    let index =
-        Index::open(SharedFile(Arc::clone(&index_file))).map_err(corrupt("index"))?;
+    let index = Index::open(SharedFile(Arc::clone(&index_file))).map_err(corrupt("index"))?;
     let tail = index.parquet_tail().map_err(corrupt("index"))?;
     let metadata = decode_parquet_metadata(&tail).map_err(corrupt("footer"))?;
     let columns = metadata.file_metadata().schema_descr().root_schema().get_fields().len();

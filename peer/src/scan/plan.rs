@@ -25,12 +25,13 @@ impl RowPlan {
         if self.selections.iter().all(Option::is_none) {
             return None;
         }
-        let selectors = self.row_groups.iter().zip(&self.selections).flat_map(|(&group, selection)| {
-            match selection {
-                Some(selection) => selection.iter().copied().collect(),
-                None => vec![RowSelector::select(rows_of(group))],
-            }
-        });
+        let selectors =
+            self.row_groups.iter().zip(&self.selections).flat_map(|(&group, selection)| {
+                match selection {
+                    Some(selection) => selection.iter().copied().collect(),
+                    None => vec![RowSelector::select(rows_of(group))],
+                }
+            });
         Some(selectors.collect::<Vec<_>>().into())
     }
 }
@@ -70,9 +71,10 @@ pub(super) fn plan(
         }
         let is_whole = inside.iter().map(ExactSizeIterator::len).sum::<usize>() == to_usize(rows);
         plan.row_groups.push(number);
-        plan.selections.push((!is_whole).then(|| {
-            RowSelection::from_consecutive_ranges(inside.into_iter(), to_usize(rows))
-        }));
+        plan.selections
+            .push((!is_whole).then(|| {
+                RowSelection::from_consecutive_ranges(inside.into_iter(), to_usize(rows))
+            }));
     }
     Ok(Some(plan))
 }
@@ -109,6 +111,7 @@ fn to_usize(rows: u64) -> usize {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "lists of one range are meant")]
 mod tests {
     use super::*;
 

@@ -14,7 +14,8 @@ const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// input lies inside one range of the output.
 #[must_use]
 pub fn coalesce(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut sorted: Vec<_> = ranges.iter().filter(|range| range.start < range.end).cloned().collect();
+    let mut sorted: Vec<_> =
+        ranges.iter().filter(|range| range.start < range.end).cloned().collect();
     sorted.sort_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
     for range in sorted {
@@ -33,6 +34,7 @@ pub fn coalesce(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "lists of one range are meant")]
 mod tests {
     use super::*;
 
