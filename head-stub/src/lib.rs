@@ -1,6 +1,6 @@
 //! The query head: what ClickHouse clients connect to.
 //!
-//! Kept thin: the [`http`] rim turns requests into checked queries, `bind` finds tables in one
+//! Kept thin: the `http` rim turns requests into checked queries, `bind` finds tables in one
 //! catalog snapshot, `query` plans over the peers and merges what they answer. Only the head knows
 //! the catalog and the accounts.
 

@@ -1,6 +1,6 @@
 //! Object stores: opening them by the cluster file, and reading ranges of their objects.
 //!
-//! Every request goes through [`PartitionStore::fetch`]: inside a permit, before a deadline, counted.
+//! Every request goes through `PartitionStore::fetch`: inside a permit, before a deadline, counted.
 //! Retries of single requests are `object_store`'s own. Writing is not here: peers only read.
 
 mod coalesce;
