@@ -63,6 +63,9 @@ async fn query(
     let query_id = request::query_id(&parameters, &headers);
     let span = info_span!("query", query_id);
     async move {
+        if method == Method::OPTIONS {
+            return StatusCode::NO_CONTENT.into_response();
+        }
         if method != Method::POST && parameters.get("query").is_none() {
             return greeting(&uri);
         }

@@ -77,8 +77,18 @@ impl Peers {
         members
     }
 
-    /// Notes that a query found a peer lost.
-    pub(crate) fn suspect(&self, url: &Url) {
+    /// Returns true when the membership has a peer at this address.
+    #[must_use]
+    pub(crate) fn is_member(&self, url: &Url) -> bool {
+        self.membership.snapshot().peers.iter().any(|peer| peer.url() == *url)
+    }
+
+    /// Notes that a query found a peer lost, unless the peer answers when it is asked.
+    pub(crate) async fn suspect_if_silent(&self, url: &Url) {
+        if self.describe(url).await.is_some() {
+            info!(peer = %url, "a query lost the peer, but it answers");
+            return;
+        }
         warn!(peer = %url, "peer lost; it gets no work for {}s", SUSPICION.as_secs());
         let until = Instant::now() + SUSPICION;
         self.known

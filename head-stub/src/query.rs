@@ -55,6 +55,8 @@ pub(crate) struct QueryRequest {
     pub(crate) time_zone: String,
     /// A shorter time than the head's own.
     pub(crate) timeout: Option<Duration>,
+    /// How long the counts of peers may be waited for after the last row.
+    pub(crate) statistics_timeout: Duration,
     pub(crate) decision: Decision,
 }
 
@@ -104,8 +106,10 @@ impl QueryEngine {
         let started = Instant::now();
         let timeout = request.timeout.map_or(self.query_timeout, |own| own.min(self.query_timeout));
         let deadline = started + timeout;
-        let snapshot =
-            self.catalog.snapshot().await.map_err(|error| exception::from_catalog(&error))?;
+        let snapshot = tokio::time::timeout_at(deadline, self.catalog.snapshot())
+            .await
+            .map_err(|_elapsed| exception::timeout(timeout))?
+            .map_err(|error| exception::from_catalog(&error))?;
         let mut lost: Vec<Url> = Vec::new();
         let mut attempt_count = 1;
         loop {
@@ -116,11 +120,12 @@ impl QueryEngine {
             };
             match answer {
                 Ok(answer) => {
-                    return Ok(RunningQuery::new(answer, permit, started, timeout));
+                    return Ok(RunningQuery::new(answer, permit, started, timeout, request.statistics_timeout));
                 }
                 Err(error) => match PeerLost::find(&error) {
-                    Some(url) if attempt_count < ATTEMPTS_MAX => {
-                        self.peers.suspect(&url);
+                    // The address stands in a text that a query can make up: it must be a member's.
+                    Some(url) if attempt_count < ATTEMPTS_MAX && self.peers.is_member(&url) => {
+                        self.peers.suspect_if_silent(&url).await;
                         info!(query_id = request.query_id, peer = %url, attempt_count,
                             "attempt lost a peer; running the query again without it");
                         metrics::count_retry();
@@ -158,10 +163,15 @@ pub(crate) async fn answer_by_catalog(
     statement: &StatementKind,
     current_database: &str,
 ) -> Result<RecordBatch, Exception> {
-    let snapshot =
-        engine.catalog.snapshot().await.map_err(|error| exception::from_catalog(&error))?;
-    meta::answer(&snapshot, statement, current_database)
-        .await?
+    let _permit = engine.admit()?;
+    let answer = async {
+        let snapshot = engine.catalog.snapshot().await;
+        let snapshot = snapshot.map_err(|error| exception::from_catalog(&error))?;
+        meta::answer(&snapshot, statement, current_database).await
+    };
+    tokio::time::timeout(engine.query_timeout, answer)
+        .await
+        .map_err(|_elapsed| exception::timeout(engine.query_timeout))??
         .ok_or_else(|| Exception::new(ErrorCode::LogicalError, "a query was sent to the catalog"))
 }
 

@@ -4,13 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use metrics_exporter_prometheus::PrometheusHandle;
 use peerage_access::Accounts;
 use peerage_catalog::{Catalog, CatalogError};
 use peerage_cluster::config::CatalogConfig;
 use peerage_cluster::{ClusterConfig, ConfigError, ConfigReloader, Membership};
+use peerage_engine::runtime::runtime;
 use peerage_engine::telemetry::{TelemetryError, start_logs, start_metrics, stop_requested};
 use peerage_engine::{PLAN_VERSION, PeerChannels};
 use thiserror::Error;
@@ -86,7 +85,7 @@ impl HeadServer {
             catalog,
             Arc::clone(&peers),
             channels,
-            runtime()?,
+            runtime(MEMORY_BYTES_MAX)?,
             config.head.query_timeout,
             config.limits.queries_in_flight_max,
         );
@@ -118,12 +117,6 @@ impl HeadServer {
             () = overdue => Ok(()),
         }
     }
-}
-
-fn runtime() -> Result<Arc<RuntimeEnv>, HeadError> {
-    Ok(RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(FairSpillPool::new(MEMORY_BYTES_MAX)))
-        .build_arc()?)
 }
 
 /// Runs a head until it is asked to stop.

@@ -128,13 +128,11 @@ impl PartitionFileCache {
             self.count(CacheOutcome::Hit);
             return Ok((file, CacheOutcome::Hit));
         }
-        let flight = Arc::clone(self.state().flights.entry(key.clone()).or_default());
         let result = {
-            let _alone = flight.lock().await;
+            let flight = Flight::board(self, key);
+            let _alone = flight.lock.lock().await;
             self.read_or_fetch(key, wanted, fetch).await
         };
-        drop(flight);
-        self.land(key);
         if let Ok((_, outcome)) = &result {
             self.count(*outcome);
         }
@@ -190,7 +188,15 @@ impl PartitionFileCache {
                 actual,
             });
         }
-        Ok((self.keep(key, bytes, wanted).await, CacheOutcome::Miss))
+        // A task of its own: a reader that goes away in mid-write must not leave a file behind that is
+        // not counted.
+        let (cache, key, wanted, kept) = (self.clone(), key.clone(), *wanted, bytes.clone());
+        let keeping = tokio::spawn(async move { cache.keep(&key, kept, &wanted).await });
+        let file = match keeping.await {
+            Ok(file) => file,
+            Err(_stopping) => Arc::new(CachedFile::from_memory(bytes, actual)),
+        };
+        Ok((file, CacheOutcome::Miss))
     }
 
     /// Reads a file of the cache; whatever is wrong with it puts it aside.
@@ -204,11 +210,10 @@ impl PartitionFileCache {
                 self.state().counts.quarantined += 1;
                 metrics::count_cache_quarantined();
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                info!(file = key.file_name(), "file vanished from the cache; fetching it again");
-            }
+            // Gone, or not readable now, which says nothing of its bytes: fetched and written again.
             Err(error) => {
-                warn!(file = key.file_name(), %error, "cannot read a file of the cache; fetching it again");
+                info!(file = key.file_name(), %error, "cannot read a file of the cache; fetching it");
+                return None;
             }
         }
         self.inner.folder.quarantine(key.file_name()).await;
@@ -251,14 +256,6 @@ impl PartitionFileCache {
         }
     }
 
-    /// Forgets the flight of a file when nobody waits for it any more.
-    fn land(&self, key: &CacheKey) {
-        let mut state = self.state();
-        if state.flights.get(key).is_some_and(|flight| Arc::strong_count(flight) == 1) {
-            state.flights.remove(key);
-        }
-    }
-
     fn count(&self, outcome: CacheOutcome) {
         let mut state = self.state();
         match outcome {
@@ -266,6 +263,31 @@ impl PartitionFileCache {
             CacheOutcome::Miss => state.counts.misses += 1,
         }
         metrics::count_cache(outcome);
+    }
+}
+
+/// A wait for one file, alone among those who want it; forgotten with the last of them, however that
+/// one ends.
+struct Flight<'a> {
+    cache: &'a PartitionFileCache,
+    key: &'a CacheKey,
+    lock: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl<'a> Flight<'a> {
+    fn board(cache: &'a PartitionFileCache, key: &'a CacheKey) -> Self {
+        let lock = Arc::clone(cache.state().flights.entry(key.clone()).or_default());
+        Self { cache, key, lock }
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut state = self.cache.state();
+        // This one's and the map's own.
+        if Arc::strong_count(&self.lock) == 2 {
+            state.flights.remove(self.key);
+        }
     }
 }
 

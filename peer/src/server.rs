@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use datafusion::execution::disk_manager::DiskManagerBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion_distributed::{Worker, WorkerQueryContext};
 use metrics_exporter_prometheus::PrometheusHandle;
 use peerage_cluster::config::PeerConfig;
 use peerage_cluster::{ClusterConfig, ConfigError};
+use peerage_engine::runtime::runtime;
 use peerage_engine::telemetry::{TelemetryError, start_logs, start_metrics, stop_requested};
 use peerage_engine::{PLAN_VERSION, PeerChannels, ScannerHandle, worker_session};
 use peerage_proto::DESCRIPTORS;
@@ -42,6 +41,8 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 /// Receive window of one connection: several streams at once.
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// Longest scan request: some 300,000 assignments, more than one request may name.
+const REQUEST_BYTES_MAX: usize = 64 << 20;
 /// The file beside the cache that holds the peer's identity.
 const CACHE_ID_FILE: &str = "cache_id";
 
@@ -125,7 +126,7 @@ impl PeerServer {
             http: listen(config.peer.http).await?,
             scanner: Arc::new(PeerScanner::new(opener, store)),
             identity: PeerIdentity::new(cache_id, cores(&config.peer), storage_ids),
-            runtime: runtime(&config.peer)?,
+            runtime: runtime(usize::try_from(config.peer.memory_max).unwrap_or(usize::MAX))?,
             metrics,
         })
     }
@@ -189,7 +190,7 @@ async fn serve_grpc(
         .add_service(PeerControlServer::new(control))
         .add_service(
             QueryPeerServer::new(query)
-                .max_decoding_message_size(usize::MAX)
+                .max_decoding_message_size(REQUEST_BYTES_MAX)
                 .max_encoding_message_size(usize::MAX),
         )
         .add_service(worker(scanner, runtime).into_worker_server())
@@ -206,8 +207,7 @@ fn worker(scanner: Arc<PeerScanner>, runtime: Arc<RuntimeEnv>) -> Worker {
     let handle = ScannerHandle(scanner);
     let channels = PeerChannels::default();
     Worker::from_session_builder(move |context: WorkerQueryContext| {
-        let state = worker_session(context, handle.clone(), channels.clone());
-        std::future::ready(Ok(state))
+        std::future::ready(worker_session(context, handle.clone(), channels.clone()))
     })
     .with_runtime_env(runtime)
     .with_version(PLAN_VERSION)
@@ -239,14 +239,6 @@ fn cores(config: &PeerConfig) -> u32 {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let cores = if config.target_partitions == 0 { available() } else { config.target_partitions };
     u32::try_from(cores).unwrap_or(u32::MAX)
-}
-
-fn runtime(config: &PeerConfig) -> Result<Arc<RuntimeEnv>, PeerError> {
-    let bytes = usize::try_from(config.memory_max).unwrap_or(usize::MAX);
-    Ok(RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(FairSpillPool::new(bytes)))
-        .with_disk_manager_builder(DiskManagerBuilder::default())
-        .build_arc()?)
 }
 
 /// Returns the identity that is kept beside the cache, and makes one when there is none: a peer that

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
@@ -21,6 +21,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 pub use coalesce::coalesce;
+use coalesce::split;
 pub use open::{OpenError, Storage, open_storage};
 
 use crate::metrics;
@@ -31,6 +32,9 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// Ranges of one object in flight at once. Eight requests of 4 MiB cover 100 ms of latency at
 /// 320 MiB/s.
 const RANGES_IN_FLIGHT: usize = 8;
+
+/// Parts of one long range in flight at once.
+const PARTS_IN_FLIGHT: usize = 4;
 
 /// A read of an object store that gave no usable bytes.
 #[derive(Debug, Error)]
@@ -138,7 +142,7 @@ impl PartitionStore {
         bytes: u64,
         counts: &ScanMetrics,
     ) -> Result<Bytes, StoreError> {
-        self.fetch(object, 0..bytes, counts).await
+        self.fetch_parts(object, 0..bytes, counts).await
     }
 
     /// Fetches ranges, each by one request, in the order given.
@@ -149,10 +153,33 @@ impl PartitionStore {
         counts: &ScanMetrics,
     ) -> Result<Vec<Bytes>, StoreError> {
         futures::stream::iter(ranges.iter().cloned())
-            .map(|range| self.fetch(object, range, counts))
+            .map(|range| self.fetch_parts(object, range, counts))
             .buffered(RANGES_IN_FLIGHT)
             .try_collect()
             .await
+    }
+
+    /// Fetches one range, a long one in parts side by side: each part must arrive before a deadline.
+    async fn fetch_parts(
+        &self,
+        object: ObjectName<'_>,
+        range: Range<u64>,
+        counts: &ScanMetrics,
+    ) -> Result<Bytes, StoreError> {
+        let parts = split(&range);
+        if parts.len() <= 1 {
+            return self.fetch(object, range, counts).await;
+        }
+        let parts: Vec<Bytes> = futures::stream::iter(parts)
+            .map(|part| self.fetch(object, part, counts))
+            .buffered(PARTS_IN_FLIGHT)
+            .try_collect()
+            .await?;
+        let mut whole = BytesMut::with_capacity(parts.iter().map(Bytes::len).sum());
+        for part in parts {
+            whole.extend_from_slice(&part);
+        }
+        Ok(whole.freeze())
     }
 
     /// Returns a storage of the cluster file, or the error that it is none.

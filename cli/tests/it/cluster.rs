@@ -1,7 +1,7 @@
 //! A cluster in this process: peers and a head over loaded tables, on real sockets.
 //!
-//! Membership is a `pods.txt`, so that tests can add peers and take them away. Stopping a peer
-//! aborts it: connections break off as they do when a process is killed.
+//! Membership is a `pods.txt`, so that tests can add peers and take them away. Each peer has a
+//! runtime of its own; shutting that down breaks its connections off, as killing a process does.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ use peerage_peer::store::open_storage;
 use peerage_testdata::tables::TableFile;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +106,16 @@ impl LoadedTables {
 
 struct RunningPeer {
     address: SocketAddr,
-    task: JoinHandle<()>,
+    /// Taken when the peer is killed.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for RunningPeer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// A head and its peers.
@@ -181,12 +191,16 @@ impl TestCluster {
     async fn start_peer(&mut self) {
         let config = self.tables.config(&[self.next_number], &self.name);
         self.next_number += 1;
-        let server = PeerServer::bind(&config, None).await.expect("binds");
-        let address = server.grpc_address().expect("bound");
-        let task = tokio::spawn(async move {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("starts");
+        let (bound, address) = tokio::sync::oneshot::channel();
+        runtime.spawn(async move {
+            let server = PeerServer::bind(&config, None).await.expect("binds");
+            bound.send(server.grpc_address().expect("bound")).expect("is awaited");
             server.serve(CancellationToken::new()).await.expect("serves");
         });
-        self.peers.push(RunningPeer { address, task });
+        let address = address.await.expect("binds");
+        self.peers.push(RunningPeer { address, runtime: Some(runtime) });
     }
 
     /// Adds a peer and waits until the head knows it.
@@ -196,10 +210,8 @@ impl TestCluster {
     }
 
     /// Kills a peer without telling anybody.
-    pub(crate) async fn kill_peer(&mut self, position: usize) {
-        let peer = self.peers.remove(position);
-        peer.task.abort();
-        assert!(peer.task.await.expect_err("aborted").is_cancelled());
+    pub(crate) fn kill_peer(&mut self, position: usize) {
+        drop(self.peers.remove(position));
     }
 
     /// Returns the gRPC address of a peer.
@@ -225,7 +237,8 @@ impl TestCluster {
         let sees_all = async {
             loop {
                 let answer = self.query("SELECT 1", "TSV").await;
-                if answer.status == 200 && answer.count("peers") == wanted {
+                let sees = |name| answer.count(name) == wanted;
+                if answer.status == 200 && sees("peers") && sees("peers_described") {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -236,7 +249,7 @@ impl TestCluster {
 
     /// Asks the head.
     pub(crate) async fn query(&self, sql: &str, format: &str) -> HttpAnswer {
-        self.request(reqwest::Method::POST, &format!("/?default_format={format}"), sql).await
+        self.request(reqwest::Method::POST, &format!("/?wait_end_of_query=1&default_format={format}"), sql).await
     }
 
     /// Sends any request to the head.
@@ -260,9 +273,6 @@ impl TestCluster {
 impl Drop for TestCluster {
     fn drop(&mut self) {
         self.head_task.abort();
-        for peer in &self.peers {
-            peer.task.abort();
-        }
     }
 }
 

@@ -161,3 +161,50 @@ async fn every_format_is_written() {
         reader.expect("a Parquet file").map(|batch| batch.expect("rows").num_rows()).sum();
     assert_eq!(rows, 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_time_zone_of_a_session_reaches_the_peers() {
+    let cluster = cluster().await;
+    let sql = "SELECT max(to_timestamp(concat('2026-07-01 12:00:0', CAST(month AS VARCHAR)))) AS t FROM \
+               nyc.flights WHERE month = 1";
+    let target = "/?default_format=TSV&session_timezone=Europe/Berlin";
+    let berlin = cluster.request(reqwest::Method::POST, target, sql).await;
+    let utc = cluster.request(reqwest::Method::POST, "/?default_format=TSV", sql).await;
+    let texts = (utc.text(), berlin.text());
+    assert_eq!(texts.0, "2026-07-01 12:00:01.000000000\n", "{texts:?}");
+    let epoch = "SELECT max(CAST(to_timestamp(concat('2026-07-01 12:00:0', CAST(month AS VARCHAR))) AS \
+                 BIGINT)) AS t FROM nyc.flights WHERE month = 1";
+    let berlin = cluster.request(reqwest::Method::POST, target, epoch).await.text();
+    // Noon in Berlin is ten o'clock in UTC.
+    assert_eq!(berlin, "1782900001000000000\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_cannot_make_a_peer_lost() {
+    let cluster = cluster().await;
+    let url = format!("http://{}/", cluster.peer_address(0));
+    let sql = format!("SELECT CAST(concat('peer lost: {url} x', name) AS BIGINT) FROM nyc.airlines");
+    let answer = cluster.query(&sql, "TSV").await;
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    // The peer answers when it is asked, so it is not suspected and gets the next query's work.
+    assert_eq!(cluster.query("SELECT sum(year) FROM nyc.flights", "TSV").await.count("peers"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nested_scalar_subqueries_give_one_value_or_an_error() {
+    let cluster = cluster().await;
+    let check = async |sql: &str, status: u16, text: &str| {
+        let answer = cluster.query(sql, "TSV").await;
+        assert_eq!(answer.status, status, "{sql}: {}", answer.text());
+        assert!(answer.text().contains(text), "{sql}: {}", answer.text());
+    };
+    let inner = "(SELECT carrier FROM nyc.airlines WHERE name LIKE 'Envoy%')";
+    let one = format!("SELECT (SELECT name FROM nyc.airlines WHERE carrier = {inner}) AS n");
+    check(&one, 200, "Envoy Air").await;
+    let many = format!("SELECT (SELECT name FROM nyc.airlines WHERE carrier > {inner}) AS n");
+    check(&many, 400, "more than one row").await;
+    check("SELECT (SELECT name FROM nyc.airlines WHERE carrier = 'ZZ') AS n", 200, "\\N").await;
+    let filter = "SELECT count(*) FROM nyc.flights WHERE carrier = (SELECT carrier FROM nyc.airlines \
+                  WHERE name LIKE 'Envoy%')";
+    check(filter, 200, "26397").await;
+}

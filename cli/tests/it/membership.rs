@@ -25,7 +25,7 @@ async fn killing_and_adding_peers_changes_no_answer() {
     assert_eq!((wanted.status, wanted.text().lines().count()), (200, 3), "{}", wanted.text());
 
     // Killed and still in the list: the query that finds out repeats itself without it.
-    cluster.kill_peer(0).await;
+    cluster.kill_peer(0);
     let after_kill = cluster.query(JOIN, "TSV").await;
     assert_eq!(after_kill.text(), wanted.text());
     assert_eq!(after_kill.count("attempts"), 2);
@@ -53,7 +53,7 @@ async fn one_peer_joins_as_three_do() {
 async fn no_peer_is_a_clear_error() {
     let tables = nyc().await;
     let mut cluster = TestCluster::start(&tables, "none", 1).await;
-    cluster.kill_peer(0).await;
+    cluster.kill_peer(0);
     let answer = cluster.query(JOIN, "TSV").await;
     assert_eq!(answer.status, 500);
     assert!(answer.text().contains("peer"), "{}", answer.text());

@@ -246,7 +246,8 @@ impl ExecutionPlan for PartitionScanExec {
     ) -> Result<Arc<Statistics>> {
         let rows = self.rows_of(args.partition());
         let mut statistics = Statistics::new_unknown(&self.schema());
-        statistics.num_rows = match (self.filters.is_empty(), self.limit) {
+        let reads_all = self.filters.is_empty() && self.dynamic_filters.is_empty();
+        statistics.num_rows = match (reads_all, self.limit) {
             (true, None) => Precision::Exact(rows),
             (true, Some(limit)) => Precision::Inexact(rows.min(limit)),
             (false, limit) => {

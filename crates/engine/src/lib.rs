@@ -11,6 +11,7 @@ pub mod distribution;
 pub mod failure;
 pub mod filter;
 pub mod leaf;
+pub mod runtime;
 pub mod scanner;
 pub mod session;
 pub mod table;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -23,6 +23,10 @@ pub const CATALOG_NAME: &str = "peerage";
 
 /// Database of unqualified tables when a request names none.
 pub const DEFAULT_DATABASE: &str = "default";
+
+/// Carries the session's time zone to the peers: functions that read or write times depend on it, and
+/// the engine sends no setting of its own accord.
+const TIME_ZONE_HEADER: &str = "x-peerage-time-zone";
 
 /// Receive buffer of one connection between stages. The engine's own default of 64 MiB per pair is
 /// too much for many queries at once.
@@ -60,6 +64,7 @@ impl HeadSession {
             .with_extension(Arc::new(self.peers.clone()))
             .with_extension(Arc::new(self.scanner));
         let task_count = self.peers.task_count();
+        let headers = time_zone_header(&self.time_zone)?;
         let state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)
@@ -68,6 +73,7 @@ impl HeadSession {
             .with_distributed_worker_resolver(self.peers)
             .with_distributed_channel_resolver(self.channels)
             .with_distributed_user_codec(PartitionScanCodec)
+            .with_distributed_passthrough_headers(headers)?
             .with_distributed_children_isolator_unions(false)?
             .with_distributed_max_tasks_per_stage(task_count)?
             .with_distributed_worker_connection_buffer_budget_bytes(CONNECTION_BUFFER_BYTES)?
@@ -84,12 +90,27 @@ pub fn worker_session(
     context: WorkerQueryContext,
     scanner: ScannerHandle,
     channels: PeerChannels,
-) -> SessionState {
+) -> Result<SessionState> {
     let mut builder = context.builder;
     let config = builder.config().get_or_insert_default();
     config.set_extension(Arc::new(scanner));
-    builder
+    let zone = context.headers.get(TIME_ZONE_HEADER).and_then(|zone| zone.to_str().ok());
+    let headers = match zone {
+        Some(zone) => {
+            config.options_mut().execution.time_zone = Some(zone.to_owned());
+            time_zone_header(zone)?
+        }
+        None => http::HeaderMap::new(),
+    };
+    Ok(builder
         .with_distributed_user_codec(PartitionScanCodec)
         .with_distributed_channel_resolver(channels)
-        .build()
+        .with_distributed_passthrough_headers(headers)?
+        .build())
+}
+
+fn time_zone_header(zone: &str) -> Result<http::HeaderMap> {
+    let value = http::HeaderValue::from_str(zone)
+        .map_err(|error| DataFusionError::External(Box::new(error)))?;
+    Ok(http::HeaderMap::from_iter([(http::HeaderName::from_static(TIME_ZONE_HEADER), value)]))
 }

@@ -95,6 +95,9 @@ impl HttpQuery {
                 return Err(Exception::not_implemented(format!("The parameter {coding}")));
             }
         }
+        if parameters.get("role").is_some_and(|role| !role.is_empty()) {
+            return Err(Exception::not_implemented("The parameter role"));
+        }
         let parsed = parse(&text)?;
         let mut settings = Settings::default();
         for (name, value) in parameters.settings() {

@@ -5,19 +5,20 @@
 //! an error becomes the tagged frame that clients look for, after which the connection is broken off.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
-use futures::stream::BoxStream;
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 use peerage_clickhouse::{
     Exception, FormatWriter, OutputFormat, ResultColumn, ResultSummary, StatementKind,
     exception_frame,
 };
 use rand::distr::{Alphabetic, SampleString as _};
 use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::request::HttpQuery;
@@ -36,6 +37,14 @@ const CHUNK_BYTES: usize = 256 << 10;
 const FLUSH_PAUSE: Duration = Duration::from_millis(50);
 /// Letters of the tag that marks an exception in mid-stream.
 const TAG_LETTERS: usize = 16;
+/// Chunks that wait for the client.
+const CHUNKS_WAITING: usize = 2;
+/// After the deadline of a query, its exception gets this long to be taken.
+const SEND_GRACE: Duration = Duration::from_secs(5);
+/// How long the counts of peers are waited for after the last row.
+const STATISTICS_TIMEOUT: Duration = Duration::from_millis(250);
+/// The same for a client that wants to wait for the end of the query.
+const STATISTICS_TIMEOUT_TO_END: Duration = Duration::from_secs(5);
 /// The name of this server in the header that clients show.
 const DISPLAY_NAME: &str = "peerage";
 
@@ -57,7 +66,8 @@ pub(super) async fn run(engine: &QueryEngine, query: HttpQuery) -> Result<Respon
     }
     let statistics = answer.is_ended.then(|| answer.statistics());
     let tag = new_tag();
-    let mut response = Response::new(answer.into_body(tag.clone()));
+    let deadline = answer.source.deadline(engine.query_timeout);
+    let mut response = Response::new(answer.into_body(tag.clone(), deadline));
     put_headers(response.headers_mut(), &query, &tag, statistics.as_ref());
     Ok(response)
 }
@@ -70,6 +80,11 @@ async fn start(engine: &QueryEngine, query: &HttpQuery) -> Result<Source, Except
             database: query.database.clone(),
             time_zone: query.settings.time_zone.clone(),
             timeout: query.settings.max_execution_time,
+            statistics_timeout: if query.settings.waits_for_end {
+                STATISTICS_TIMEOUT_TO_END
+            } else {
+                STATISTICS_TIMEOUT
+            },
             decision: query.decision.clone(),
         };
         return Ok(Source::Running(engine.start(request).await?));
@@ -92,6 +107,13 @@ impl Source {
                 .as_ref()
                 .map(|batch| ResultColumn::from_schema(&batch.schema()))
                 .unwrap_or_default(),
+        }
+    }
+
+    fn deadline(&self, timeout: Duration) -> Instant {
+        match self {
+            Self::Running(running) => running.deadline,
+            Self::Known(_) => Instant::now() + timeout,
         }
     }
 
@@ -188,30 +210,47 @@ impl Answer {
         }
     }
 
-    /// Returns the rest of the answer as a body; dropping it ends the query.
-    fn into_body(self, tag: String) -> Body {
-        let chunks: BoxStream<'static, io::Result<Bytes>> =
-            futures::stream::unfold(Some((self, tag)), |state| async move {
-                let (mut answer, tag) = state?;
-                if answer.end == QueryEnd::Failed {
-                    tokio::time::sleep(FLUSH_PAUSE).await;
-                    let broken = io::Error::other("the answer ended with an exception");
-                    return Some((Err(broken), None));
-                }
-                while answer.out.len() < CHUNK_BYTES && !answer.is_ended {
-                    if let Err(exception) = answer.advance().await {
-                        let mut last = std::mem::take(&mut answer.out);
-                        last.extend(exception_frame(&tag, exception.to_string().as_str()));
-                        return Some((Ok(last), Some((answer, tag))));
+    /// Returns the rest of the answer as a body. A task of its own writes it, so that the deadline
+    /// holds for a client that stops reading too; it ends when the body is dropped.
+    fn into_body(self, tag: String, deadline: Instant) -> Body {
+        let (sender, receiver) = mpsc::channel(CHUNKS_WAITING);
+        tokio::spawn(async move {
+            let query_id = self.query_id.clone();
+            let pumped = tokio::time::timeout_at(deadline + SEND_GRACE, self.pump(&tag, &sender));
+            tokio::select! {
+                pumped = pumped => {
+                    if pumped.is_err() {
+                        warn!(query_id, "client does not take the answer; query dropped");
                     }
                 }
-                let chunk = std::mem::take(&mut answer.out);
-                let next = (!answer.is_ended).then_some((answer, tag));
-                Some((Ok(chunk), next))
-            })
-            .map_ok(Bytes::from)
-            .boxed();
+                () = sender.closed() => {}
+            }
+        });
+        let chunks = futures::stream::unfold(receiver, |mut receiver| async move {
+            receiver.recv().await.map(|chunk| (chunk, receiver))
+        });
         Body::from_stream(chunks)
+    }
+
+    /// Sends chunk after chunk.
+    async fn pump(mut self, tag: &str, sender: &mpsc::Sender<io::Result<Bytes>>) {
+        loop {
+            while self.out.len() < CHUNK_BYTES && !self.is_ended {
+                if let Err(exception) = self.advance().await {
+                    let mut last = std::mem::take(&mut self.out);
+                    last.extend(exception_frame(tag, exception.to_string().as_str()));
+                    sender.send(Ok(last.into())).await.ok();
+                    tokio::time::sleep(FLUSH_PAUSE).await;
+                    let broken = io::Error::other("the answer ended with an exception");
+                    sender.send(Err(broken)).await.ok();
+                    return;
+                }
+            }
+            let chunk = std::mem::take(&mut self.out);
+            if sender.send(Ok(chunk.into())).await.is_err() || self.is_ended {
+                return;
+            }
+        }
     }
 }
 
@@ -272,6 +311,7 @@ fn put(headers: &mut axum::http::HeaderMap, name: &'static str, value: &str) {
 pub(super) fn head_response(query: &HttpQuery) -> Response {
     let mut response = Response::new(Body::empty());
     common_headers(response.headers_mut(), &query.query_id, query.format);
+    put(response.headers_mut(), "x-clickhouse-exception-tag", &new_tag());
     response
 }
 
@@ -285,5 +325,6 @@ pub(super) fn exception_response(exception: &Exception, query_id: &str) -> Respo
     put(headers, "x-clickhouse-query-id", query_id);
     put(headers, "x-clickhouse-server-display-name", DISPLAY_NAME);
     put(headers, "x-clickhouse-exception-code", &exception.code.number().to_string());
+    put(headers, "x-clickhouse-exception-tag", &new_tag());
     response
 }

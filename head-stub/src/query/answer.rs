@@ -48,6 +48,8 @@ impl HeldAnswer {
 pub(crate) struct RunningQuery {
     /// Schema and, once all rows were taken, statistics.
     pub(crate) head: AnswerHead,
+    /// When the query must have ended, its last byte taken.
+    pub(crate) deadline: Instant,
     /// The rows; dropping them ends the query everywhere.
     pub(crate) batches: BoxStream<'static, Result<RecordBatch, Exception>>,
 }
@@ -57,6 +59,7 @@ struct Streaming {
     statistics: Arc<Mutex<QueryStatistics>>,
     started: Instant,
     timeout: Duration,
+    statistics_timeout: Duration,
     rows: u64,
     _permit: OwnedSemaphorePermit,
 }
@@ -67,16 +70,25 @@ impl RunningQuery {
         permit: OwnedSemaphorePermit,
         started: Instant,
         timeout: Duration,
+        statistics_timeout: Duration,
     ) -> Self {
         let schema = answer.rest.schema();
         let statistics = Arc::new(Mutex::new(QueryStatistics::default()));
         let head = AnswerHead { schema, statistics: Arc::clone(&statistics) };
-        let state = Streaming { answer, statistics, started, timeout, rows: 0, _permit: permit };
+        let state = Streaming {
+            answer,
+            statistics,
+            started,
+            timeout,
+            statistics_timeout,
+            rows: 0,
+            _permit: permit,
+        };
         let batches = futures::stream::try_unfold(state, |mut state| async move {
             let batch = state.next().await?;
             Ok(batch.map(|batch| (batch, state)))
         });
-        Self { head, batches: batches.boxed() }
+        Self { head, deadline: started + timeout, batches: batches.boxed() }
     }
 }
 
@@ -103,7 +115,7 @@ impl Streaming {
     }
 
     async fn finish(&mut self) {
-        let mut statistics = collect(&self.answer.attempt).await;
+        let mut statistics = collect(&self.answer.attempt, self.statistics_timeout).await;
         statistics.result_rows = self.rows;
         statistics.elapsed = self.started.elapsed();
         *self.statistics.lock().expect("no holder of this lock panics") = statistics;

@@ -8,7 +8,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SQLOptions, SessionContext};
 use peerage_catalog::CatalogSnapshot;
-use peerage_cluster::MemberSnapshot;
+use peerage_cluster::{Member, MemberSnapshot};
 use peerage_engine::session::{CATALOG_NAME, DEFAULT_DATABASE};
 use peerage_engine::{HeadSession, QueryPeers, ScannerHandle};
 
@@ -28,6 +28,7 @@ pub(super) struct Attempt {
     pub(super) counts: Arc<Mutex<BindCounts>>,
     pub(super) number: u32,
     pub(super) peer_count: usize,
+    pub(super) described_count: usize,
     context: Arc<TaskContext>,
 }
 
@@ -41,6 +42,8 @@ impl Attempt {
         number: u32,
     ) -> Result<Self> {
         let peer_count = members.peers.len();
+        let is_described = |peer: &&Member| peer.cache_id() != peer.address().as_str();
+        let described_count = members.peers.iter().filter(is_described).count();
         let groups = target_partitions(&members);
         let context = session(engine, request, members, groups)?;
         let counts = Arc::new(Mutex::new(BindCounts::default()));
@@ -59,7 +62,8 @@ impl Attempt {
         refuse_writes(&logical)?;
         let logical = scalar::evaluate(&state, logical).await?;
         let plan = state.create_physical_plan(&logical).await?;
-        Ok(Self { plan, counts, number, peer_count, context: context.task_ctx() })
+        let context = context.task_ctx();
+        Ok(Self { plan, counts, number, peer_count, described_count, context })
     }
 
     /// Runs the plan; once, since a plan carries the identity of its run.
@@ -74,7 +78,7 @@ fn session(
     members: MemberSnapshot,
     groups: usize,
 ) -> Result<SessionContext> {
-    let urls = members.peers.iter().map(peerage_cluster::Member::url).collect();
+    let urls = members.peers.iter().map(Member::url).collect();
     let scanner = RemoteScanner::new(engine.channels.clone(), RendezvousPlacement(members.clone()));
     HeadSession {
         peers: QueryPeers::new(urls, Arc::new(RendezvousPlacement(members))),
@@ -90,7 +94,7 @@ fn session(
 
 /// Returns how many streams each task gets: the cores of the smallest peer.
 fn target_partitions(members: &MemberSnapshot) -> usize {
-    let cores = members.peers.iter().map(peerage_cluster::Member::cores).min();
+    let cores = members.peers.iter().map(Member::cores).min();
     cores
         .and_then(|cores| usize::try_from(cores).ok())
         .unwrap_or(TARGET_PARTITIONS_DEFAULT)

@@ -38,24 +38,38 @@ pub(super) fn evaluate(
     })
 }
 
-/// Returns the subqueries, each once, that are not proven to give at most one row.
+/// Returns the outermost subqueries, each once, that are not proven to give at most one row. Those
+/// inside one of them are found when it is run.
 fn unproven(plan: &LogicalPlan) -> Result<Vec<Subquery>> {
     let mut found: Vec<Subquery> = Vec::new();
-    plan.apply_with_subqueries(|node| {
+    collect_unproven(plan, &mut found)?;
+    Ok(found)
+}
+
+fn collect_unproven(plan: &LogicalPlan, found: &mut Vec<Subquery>) -> Result<()> {
+    plan.apply(|node| {
         node.apply_expressions(|expr| {
             expr.apply(|expr| {
-                if let Expr::ScalarSubquery(subquery) = expr
-                    && subquery.outer_ref_columns.is_empty()
-                    && !gives_one_row(&subquery.subquery)
-                    && !found.contains(subquery)
-                {
-                    found.push(subquery.clone());
+                match expr {
+                    Expr::ScalarSubquery(subquery) if is_unproven(subquery) => {
+                        if !found.contains(subquery) {
+                            found.push(subquery.clone());
+                        }
+                    }
+                    Expr::ScalarSubquery(subquery) => collect_unproven(&subquery.subquery, found)?,
+                    Expr::Exists(exists) => collect_unproven(&exists.subquery.subquery, found)?,
+                    Expr::InSubquery(list) => collect_unproven(&list.subquery.subquery, found)?,
+                    _ => {}
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
         })
     })?;
-    Ok(found)
+    Ok(())
+}
+
+fn is_unproven(subquery: &Subquery) -> bool {
+    subquery.outer_ref_columns.is_empty() && !gives_one_row(&subquery.subquery)
 }
 
 /// Returns true when a plan gives at most one row, whatever the data is.
@@ -90,11 +104,11 @@ async fn value_of(state: &SessionState, subquery: &Subquery) -> Result<ScalarVal
 }
 
 fn replace(plan: LogicalPlan, values: &[(Subquery, ScalarValue)]) -> Result<LogicalPlan> {
-    let rewritten = plan.transform_up_with_subqueries(|node| {
+    let rewritten = plan.transform_down_with_subqueries(|node| {
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let rewritten = expr.transform_up(|expr| {
+            let rewritten = expr.transform_down(|expr| {
                 Ok(match &expr {
                     Expr::ScalarSubquery(subquery) => {
                         match values.iter().find(|(other, _)| other == subquery) {

@@ -12,9 +12,6 @@ use tracing::debug;
 
 use super::attempt::Attempt;
 
-/// Peers send their counts after the last row; a peer that does not is not waited for.
-const METRICS_TIMEOUT: Duration = Duration::from_millis(250);
-
 /// Counts of one query, for headers and logs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct QueryStatistics {
@@ -44,6 +41,8 @@ pub struct QueryStatistics {
     pub result_rows: u64,
     /// Peers that the query could use.
     pub peers: u64,
+    /// Of them, those that said which cache they hold: placement follows it.
+    pub peers_described: u64,
     /// Attempts that it took.
     pub attempts: u64,
     /// False when not all peers sent their counts in time.
@@ -57,11 +56,12 @@ fn as_seconds<S: serde::Serializer>(elapsed: &Duration, serializer: S) -> Result
     serializer.serialize_f64(elapsed.as_secs_f64())
 }
 
-/// Returns the counts of an attempt that ended.
-pub(super) async fn collect(attempt: &Attempt) -> QueryStatistics {
+/// Returns the counts of an attempt that ended. Peers send theirs after the last row; those that do
+/// not within `timeout` are left out.
+pub(super) async fn collect(attempt: &Attempt, timeout: Duration) -> QueryStatistics {
     let plan = Arc::clone(&attempt.plan);
     let rewrite = rewrite_distributed_plan_with_metrics(plan, DistributedMetricsFormat::Aggregated);
-    let (plan, is_complete) = match tokio::time::timeout(METRICS_TIMEOUT, rewrite).await {
+    let (plan, is_complete) = match tokio::time::timeout(timeout, rewrite).await {
         Ok(Ok(plan)) => (plan, true),
         Ok(Err(error)) => {
             debug!(%error, "no metrics of the peers");
@@ -85,6 +85,7 @@ pub(super) async fn collect(attempt: &Attempt) -> QueryStatistics {
         rows_read: scan.rows,
         result_rows: 0,
         peers: u64::try_from(attempt.peer_count).unwrap_or(u64::MAX),
+        peers_described: u64::try_from(attempt.described_count).unwrap_or(u64::MAX),
         attempts: u64::from(attempt.number),
         is_complete,
         elapsed: Duration::ZERO,

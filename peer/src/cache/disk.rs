@@ -68,7 +68,7 @@ impl CacheFolder {
     /// Opens, maps and checks a file.
     pub(super) async fn read(&self, name: String) -> io::Result<CachedFile> {
         let path = self.path.join(name);
-        off_thread(move || CachedFile::map(File::open(path)?)).await
+        off_thread(move || CachedFile::map(&File::open(&path)?, path)).await
     }
 
     /// Writes a whole file, syncs it, gives it its final name, and maps it.
@@ -85,7 +85,7 @@ impl CacheFolder {
             {
                 warn!(file = %temporary.display(), %error, "cannot remove a temporary file");
             }
-            written.and_then(CachedFile::map)
+            written.and_then(|file| CachedFile::map(&file, path))
         })
         .await
     }

@@ -1,6 +1,7 @@
 //! One file of the cache as readers hold it: mapped from disk, or in memory when the disk is sick.
 
 use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -18,12 +19,13 @@ pub struct CachedFile {
 
 #[derive(Debug)]
 enum Content {
-    Mapped { map: Mmap, file: File, seen: Option<(u64, SystemTime)> },
+    /// The file itself is closed again: what is mapped needs no descriptor.
+    Mapped { map: Mmap, path: PathBuf, seen: Option<(u64, SystemTime)> },
     Memory(Bytes),
 }
 
 impl CachedFile {
-    /// Maps an open file and computes its checksum.
+    /// Maps an open file, which lies at `path`, and computes its checksum.
     #[expect(
         unsafe_code,
         reason = "a memory map; files of the cache are written once, renamed into place and only ever \
@@ -31,15 +33,15 @@ impl CachedFile {
                   can change bytes, which checksums of sections find, but not make the map invalid \
                   unless he shortens the file"
     )]
-    pub fn map(file: File) -> std::io::Result<Self> {
+    pub fn map(file: &File, path: PathBuf) -> std::io::Result<Self> {
         if file.metadata()?.len() == 0 {
             return Ok(Self::from_memory(Bytes::new(), Checksum::of(&[])));
         }
         // SAFETY: see above.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(file)? };
         let checksum = Checksum::of(&map);
-        let seen = stamp(&file);
-        Ok(Self { content: Content::Mapped { map, file, seen }, checksum })
+        let seen = stamp(&path);
+        Ok(Self { content: Content::Mapped { map, path, seen }, checksum })
     }
 
     /// Wraps bytes that could not be kept on disk.
@@ -58,7 +60,7 @@ impl CachedFile {
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         match &self.content {
-            Content::Mapped { file, seen, .. } => seen.is_some() && stamp(file) == *seen,
+            Content::Mapped { path, seen, .. } => seen.is_some() && stamp(path) == *seen,
             Content::Memory(_) => true,
         }
     }
@@ -73,7 +75,7 @@ impl AsRef<[u8]> for CachedFile {
     }
 }
 
-fn stamp(file: &File) -> Option<(u64, SystemTime)> {
-    let metadata = file.metadata().ok()?;
+fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure: says what to evict and never touches the disk.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use lru::LruCache;
 
@@ -20,8 +20,9 @@ pub(super) struct Recency {
 #[derive(Debug)]
 struct Entry {
     bytes: u64,
-    /// Set while the file is mapped by this process: checked once, shared by all readers.
-    file: Option<Arc<CachedFile>>,
+    /// The mapped file while somebody holds it: checked once, shared by all readers. The cache itself
+    /// holds none, since a process may have only so many mappings.
+    file: Weak<CachedFile>,
 }
 
 impl Recency {
@@ -47,13 +48,13 @@ impl Recency {
 
     /// Returns the mapped file and makes it the most recent.
     pub(super) fn get(&mut self, key: &CacheKey) -> Option<Arc<CachedFile>> {
-        self.entries.get(key)?.file.clone()
+        self.entries.get(key)?.file.upgrade()
     }
 
     /// Keeps a file mapped.
     pub(super) fn map(&mut self, key: &CacheKey, file: &Arc<CachedFile>) {
         if let Some(entry) = self.entries.get_mut(key) {
-            entry.file = Some(Arc::clone(file));
+            entry.file = Arc::downgrade(file);
         }
     }
 
@@ -61,7 +62,7 @@ impl Recency {
     pub(super) fn insert(&mut self, key: CacheKey, bytes: u64) -> Vec<CacheKey> {
         self.remove(&key);
         let evicted = self.make_room(bytes);
-        self.entries.put(key, Entry { bytes, file: None });
+        self.entries.put(key, Entry { bytes, file: Weak::new() });
         self.bytes = self.bytes.saturating_add(bytes);
         evicted
     }

@@ -22,15 +22,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status};
 use tracing::{debug, warn};
 
-use super::request::{shipped_leaf, written_leaf};
+use super::request::{ASSIGNMENTS_MAX, shipped_leaf, too_many, written_leaf};
 use super::status::{ScanRequestError, status};
 use crate::scan::PeerScanner;
 
 /// Scans that one peer answers at once. Each holds a few open partitions in memory.
 const SCANS_MAX: usize = 256;
-
-/// Partitions that one request may name: a head sends a group of one query's partitions.
-const ASSIGNMENTS_MAX: usize = 100_000;
 
 /// Counts the scans that run.
 #[derive(Debug, Clone)]
@@ -87,8 +84,7 @@ impl QueryPeerService {
         mut request: ScanRequest,
     ) -> Result<PartitionScanExec, ScanRequestError> {
         if request.assignments.len() > ASSIGNMENTS_MAX {
-            let text = format!("more than {ASSIGNMENTS_MAX} assignments");
-            return Err(ScanRequestError::BadRequest(text));
+            return Err(too_many());
         }
         let assignments = std::mem::take(&mut request.assignments)
             .into_iter()

@@ -17,6 +17,14 @@ use super::status::ScanRequestError;
 /// Predicates nested deeper than this are refused: the recursion is bounded.
 const PREDICATE_DEPTH_MAX: u32 = 64;
 
+/// Partitions that one request may name: a head sends a group of one query's partitions.
+pub(super) const ASSIGNMENTS_MAX: usize = 100_000;
+
+/// Returns the refusal of a request that names more.
+pub(super) fn too_many() -> ScanRequestError {
+    ScanRequestError::BadRequest(format!("more than {ASSIGNMENTS_MAX} assignments"))
+}
+
 /// Name of the table in the leaf: a request names partitions, not a table.
 const TABLE_NAME: &str = "scan";
 
@@ -27,6 +35,10 @@ pub(super) fn shipped_leaf(
     context: &TaskContext,
 ) -> Result<(PartitionScanExec, usize), ScanRequestError> {
     let leaf = PartitionScanCodec.from_node(node, context, &DefaultPhysicalProtoConverter {})?;
+    let assignments: usize = leaf.groups().iter().map(Vec::len).sum();
+    if assignments > ASSIGNMENTS_MAX {
+        return Err(too_many());
+    }
     let group = usize::try_from(group)
         .ok()
         .filter(|group| *group < leaf.groups().len())

@@ -31,6 +31,9 @@ use crate::store::{ObjectName, PartitionStore, coalesce};
 /// trip: at 15 ms a request and 100 MiB/s, 1 MiB costs less than the second trip.
 const SMALL_READ_BYTES: u64 = 1 << 20;
 
+/// What stays in memory until the partition is done: a small read and its closed gaps.
+const HELD_BYTES_MAX: usize = 2 << 20;
+
 /// The data file of one partition.
 struct DataFile {
     store: PartitionStore,
@@ -148,6 +151,10 @@ impl PreparedRead {
             .map(|range| slice(&self.held, range).or_else(|| slice(&fetched, range)))
             .collect();
         let data = data.expect("every range was held or has just been fetched");
+        // Little was fetched for the whole partition; much was only what the decoder asks for first.
+        if self.held.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > HELD_BYTES_MAX {
+            self.held.clear();
+        }
         self.decoder.push_ranges(ranges, data).map_err(|source| self.undecodable(source))
     }
 
@@ -177,7 +184,8 @@ fn row_predicate(
     ArrowPredicateFn::new(mask, move |batch| {
         let batch = adapter.adapt(&batch)?;
         let verdicts = expr.evaluate(&batch)?.into_array(batch.num_rows())?;
-        Ok(verdicts.as_boolean().clone())
+        let verdicts = verdicts.as_boolean_opt().cloned();
+        verdicts.ok_or_else(|| ArrowError::SchemaError("a filter is no condition".to_owned()))
     })
 }
 

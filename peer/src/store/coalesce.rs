@@ -9,6 +9,8 @@ const GAP_BYTES_MAX: u64 = 64 << 10;
 
 /// One request asks for at most this much, so that requests run side by side.
 const REQUEST_BYTES_MAX: u64 = 8 << 20;
+/// The same as a step of a range.
+const PART_BYTES: usize = 8 << 20;
 
 /// Returns sorted, disjoint ranges that cover `ranges`, with small gaps closed. Every range of the
 /// input lies inside one range of the output.
@@ -31,6 +33,13 @@ pub fn coalesce(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         }
     }
     merged
+}
+
+/// Returns a range in parts of at most one request's size.
+#[must_use]
+pub fn split(range: &Range<u64>) -> Vec<Range<u64>> {
+    let starts = (range.start..range.end).step_by(PART_BYTES);
+    starts.map(|start| start..range.end.min(start.saturating_add(REQUEST_BYTES_MAX))).collect()
 }
 
 #[cfg(test)]
@@ -58,5 +67,9 @@ mod tests {
         const MIB: u64 = 1 << 20;
         check(&[0..5 * MIB, 5 * MIB..10 * MIB], &[0..5 * MIB, 5 * MIB..10 * MIB]);
         check(&[0..20 * MIB], &[0..20 * MIB]);
+        let parts = [3..8 * MIB + 3, 8 * MIB + 3..16 * MIB + 3, 16 * MIB + 3..20 * MIB];
+        assert_eq!(split(&(3..20 * MIB)), parts);
+        assert_eq!(split(&(3..5)), [3..5]);
+        assert!(split(&(5..5)).is_empty());
     }
 }
