@@ -52,7 +52,7 @@ pub(crate) struct QueryRequest {
     pub(crate) query_id: String,
     pub(crate) statement: Statement,
     pub(crate) database: String,
-    pub(crate) time_zone: String,
+    pub(crate) time_zone: Option<String>,
     /// A shorter time than the head's own.
     pub(crate) timeout: Option<Duration>,
     /// How long the counts of peers may be waited for after the last row.
@@ -120,7 +120,13 @@ impl QueryEngine {
             };
             match answer {
                 Ok(answer) => {
-                    return Ok(RunningQuery::new(answer, permit, started, timeout, request.statistics_timeout));
+                    return Ok(RunningQuery::new(
+                        answer,
+                        permit,
+                        started,
+                        timeout,
+                        request.statistics_timeout,
+                    ));
                 }
                 Err(error) => match PeerLost::find(&error) {
                     // The address stands in a text that a query can make up: it must be a member's.

@@ -249,7 +249,12 @@ impl TestCluster {
 
     /// Asks the head.
     pub(crate) async fn query(&self, sql: &str, format: &str) -> HttpAnswer {
-        self.request(reqwest::Method::POST, &format!("/?wait_end_of_query=1&default_format={format}"), sql).await
+        self.request(
+            reqwest::Method::POST,
+            &format!("/?wait_end_of_query=1&default_format={format}"),
+            sql,
+        )
+        .await
     }
 
     /// Sends any request to the head.

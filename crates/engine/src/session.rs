@@ -47,24 +47,25 @@ pub struct HeadSession {
     pub target_partitions: usize,
     /// Database of unqualified table names.
     pub database: String,
-    /// Time zone of the session.
-    pub time_zone: String,
+    /// Time zone of the session; `None` is UTC. (With a zone set, `to_timestamp` of a text column is
+    /// refused by the engine itself: it promises a zone and gives none.)
+    pub time_zone: Option<String>,
 }
 
 impl HeadSession {
     /// Returns a context that plans over the peers.
     pub fn build(self) -> Result<SessionContext> {
-        let config = SessionConfig::new()
+        let mut config = SessionConfig::new()
             .with_target_partitions(self.target_partitions)
             .with_default_catalog_and_schema(CATALOG_NAME, self.database)
             .with_information_schema(false)
             .set_str("datafusion.sql_parser.dialect", "clickhouse")
             .set_bool("datafusion.sql_parser.enable_ident_normalization", false)
-            .set_str("datafusion.execution.time_zone", &self.time_zone)
             .with_extension(Arc::new(self.peers.clone()))
             .with_extension(Arc::new(self.scanner));
         let task_count = self.peers.task_count();
-        let headers = time_zone_header(&self.time_zone)?;
+        let headers = time_zone_header(self.time_zone.as_deref())?;
+        config.options_mut().execution.time_zone = self.time_zone;
         let state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)
@@ -95,13 +96,8 @@ pub fn worker_session(
     let config = builder.config().get_or_insert_default();
     config.set_extension(Arc::new(scanner));
     let zone = context.headers.get(TIME_ZONE_HEADER).and_then(|zone| zone.to_str().ok());
-    let headers = match zone {
-        Some(zone) => {
-            config.options_mut().execution.time_zone = Some(zone.to_owned());
-            time_zone_header(zone)?
-        }
-        None => http::HeaderMap::new(),
-    };
+    config.options_mut().execution.time_zone = zone.map(str::to_owned);
+    let headers = time_zone_header(zone)?;
     Ok(builder
         .with_distributed_user_codec(PartitionScanCodec)
         .with_distributed_channel_resolver(channels)
@@ -109,8 +105,47 @@ pub fn worker_session(
         .build())
 }
 
-fn time_zone_header(zone: &str) -> Result<http::HeaderMap> {
+fn time_zone_header(zone: Option<&str>) -> Result<http::HeaderMap> {
+    let Some(zone) = zone else { return Ok(http::HeaderMap::new()) };
     let value = http::HeaderValue::from_str(zone)
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
     Ok(http::HeaderMap::from_iter([(http::HeaderName::from_static(TIME_ZONE_HEADER), value)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::{DataType, TimeUnit};
+
+    use super::*;
+    use crate::scanner::{GroupScan, PartitionScanner};
+
+    #[derive(Debug)]
+    struct NoScanner;
+
+    impl PartitionScanner for NoScanner {
+        fn scan(
+            &self,
+            _scan: GroupScan,
+        ) -> Result<datafusion::execution::SendableRecordBatchStream> {
+            datafusion::common::not_impl_err!("nothing is scanned here")
+        }
+    }
+
+    fn check(zone: Option<&str>) {
+        let headers = time_zone_header(zone).expect("headers");
+        let builder = SessionStateBuilder::new().with_default_features();
+        let context = WorkerQueryContext { builder, headers };
+        let scanner = ScannerHandle(Arc::new(NoScanner));
+        let state = worker_session(context, scanner, PeerChannels::default()).expect("built");
+        let function = state.task_ctx().scalar_functions()["to_timestamp"].clone();
+        let returned = function.return_type(&[DataType::Utf8]).expect("a type");
+        assert_eq!(returned, DataType::Timestamp(TimeUnit::Nanosecond, zone.map(Into::into)));
+    }
+
+    #[test]
+    fn the_time_zone_of_the_head_holds_on_the_peer() {
+        check(None);
+        check(Some("UTC"));
+        check(Some("Europe/Berlin"));
+    }
 }

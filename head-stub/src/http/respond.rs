@@ -274,7 +274,7 @@ fn put_headers(
     statistics: Option<&QueryStatistics>,
 ) {
     common_headers(headers, &query.query_id, query.format);
-    put(headers, "x-clickhouse-timezone", &query.settings.time_zone);
+    put(headers, "x-clickhouse-timezone", query.settings.time_zone.as_deref().unwrap_or("UTC"));
     put(headers, "x-clickhouse-exception-tag", tag);
     let Some(statistics) = statistics else { return };
     let summary = json!({

@@ -39,7 +39,8 @@ const WITHOUT_EFFECT: [&str; 24] = [
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) format: FormatSettings,
-    pub(super) time_zone: String,
+    /// `None` is UTC.
+    pub(super) time_zone: Option<String>,
     pub(super) max_execution_time: Option<Duration>,
     pub(super) waits_for_end: bool,
 }
@@ -48,7 +49,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             format: FormatSettings::default(),
-            time_zone: "UTC".to_owned(),
+            time_zone: None,
             max_execution_time: None,
             waits_for_end: false,
         }
@@ -64,9 +65,13 @@ impl Settings {
         };
         match name {
             "session_timezone" => {
-                let zone = if value.is_empty() { "UTC" } else { value };
-                zone.parse::<arrow::array::timezone::Tz>().map_err(|_unknown| bad())?;
-                zone.clone_into(&mut self.time_zone);
+                self.time_zone = match value {
+                    "" | "UTC" => None,
+                    zone => {
+                        zone.parse::<arrow::array::timezone::Tz>().map_err(|_unknown| bad())?;
+                        Some(zone.to_owned())
+                    }
+                };
             }
             "max_execution_time" => {
                 let seconds: f64 = value.parse().map_err(|_not_a_number| bad())?;

@@ -20,7 +20,11 @@ pub struct CachedFile {
 #[derive(Debug)]
 enum Content {
     /// The file itself is closed again: what is mapped needs no descriptor.
-    Mapped { map: Mmap, path: PathBuf, seen: Option<(u64, SystemTime)> },
+    Mapped {
+        map: Mmap,
+        path: PathBuf,
+        seen: Option<(u64, SystemTime)>,
+    },
     Memory(Bytes),
 }
 
