@@ -137,7 +137,7 @@ mod tests {
         let context = WorkerQueryContext { builder, headers };
         let scanner = ScannerHandle(Arc::new(NoScanner));
         let state = worker_session(context, scanner, PeerChannels::default()).expect("built");
-        let function = state.task_ctx().scalar_functions()["to_timestamp"].clone();
+        let function = Arc::clone(&state.task_ctx().scalar_functions()["to_timestamp"]);
         let returned = function.return_type(&[DataType::Utf8]).expect("a type");
         assert_eq!(returned, DataType::Timestamp(TimeUnit::Nanosecond, zone.map(Into::into)));
     }

@@ -36,24 +36,13 @@ const WITHOUT_EFFECT: [&str; 24] = [
 ];
 
 /// What a query may set.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     pub(super) format: FormatSettings,
     /// `None` is UTC.
     pub(super) time_zone: Option<String>,
     pub(super) max_execution_time: Option<Duration>,
     pub(super) waits_for_end: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            format: FormatSettings::default(),
-            time_zone: None,
-            max_execution_time: None,
-            waits_for_end: false,
-        }
-    }
 }
 
 impl Settings {

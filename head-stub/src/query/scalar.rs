@@ -52,9 +52,7 @@ fn collect_unproven(plan: &LogicalPlan, found: &mut Vec<Subquery>) -> Result<()>
             expr.apply(|expr| {
                 match expr {
                     Expr::ScalarSubquery(subquery) if is_unproven(subquery) => {
-                        if !found.contains(subquery) {
-                            found.push(subquery.clone());
-                        }
+                        add_once(found, subquery);
                     }
                     Expr::ScalarSubquery(subquery) => collect_unproven(&subquery.subquery, found)?,
                     Expr::Exists(exists) => collect_unproven(&exists.subquery.subquery, found)?,
@@ -66,6 +64,12 @@ fn collect_unproven(plan: &LogicalPlan, found: &mut Vec<Subquery>) -> Result<()>
         })
     })?;
     Ok(())
+}
+
+fn add_once(found: &mut Vec<Subquery>, subquery: &Subquery) {
+    if !found.contains(subquery) {
+        found.push(subquery.clone());
+    }
 }
 
 fn is_unproven(subquery: &Subquery) -> bool {

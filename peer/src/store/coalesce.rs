@@ -37,7 +37,7 @@ pub fn coalesce(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
 
 /// Returns a range in parts of at most one request's size.
 #[must_use]
-pub fn split(range: &Range<u64>) -> Vec<Range<u64>> {
+pub(super) fn split(range: &Range<u64>) -> Vec<Range<u64>> {
     let starts = (range.start..range.end).step_by(PART_BYTES);
     starts.map(|start| start..range.end.min(start.saturating_add(REQUEST_BYTES_MAX))).collect()
 }
