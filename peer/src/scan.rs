@@ -20,13 +20,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use peerage_engine::{Assignment, FilterConverter, GroupScan, PartitionScanner, ScanFailure};
-use peerage_partition::{ColumnId, DecodeError, PartitionName, Predicate};
+use peerage_partition::{DecodeError, PartitionName, Predicate};
 use thiserror::Error;
 
 pub use open::{OpenPartition, PartitionOpener};
 
 use crate::metrics;
-use crate::scan::adapt::FilterPlan;
+use crate::scan::adapt::{FilterPlan, projected_schema};
 use crate::scan::decode::PreparedRead;
 use crate::store::{PartitionStore, StoreError};
 
@@ -142,16 +142,9 @@ impl PeerScanner {
 fn current_predicate(scan: &GroupScan) -> Predicate {
     let table = &scan.table;
     let exact = FilterConverter::new(table.schema(), table.column_ids()).convert_all(&scan.filters);
-    let (Ok(schema), Ok(ids)) = (table.schema().project(&scan.projection), projected_ids(scan))
-    else {
-        return exact;
-    };
+    let Ok((schema, ids)) = projected_schema(scan) else { return exact };
     let dynamic = FilterConverter::new(&schema, &ids).convert_all(&scan.dynamic_filters);
     Predicate::and(exact, dynamic)
-}
-
-fn projected_ids(scan: &GroupScan) -> Result<Vec<ColumnId>> {
-    scan.table.project(&scan.projection).map(|table| table.column_ids().to_vec())
 }
 
 impl PartitionScanner for PeerScanner {
